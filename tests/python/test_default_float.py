@@ -187,4 +187,4 @@ def test_the_environment_names_the_default() -> None:
     assert told("") == ("float32 float32", "")
     out, error = told("half")
     assert out == "float32 float32"
-    assert "FORERUN_DEFAULT_DTYPE=half is passed over: it must be float32 or float64" in error
+    assert "FORERUN_DEFAULT_DTYPE=half is ignored: it must be float32 or float64" in error

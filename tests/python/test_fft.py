@@ -131,7 +131,7 @@ def test_what_is_refused() -> None:
     x = np.ones((2, 3))
     for name in ONE:
         call = getattr(np.fft, name)
-        with pytest.raises(ValueError, match=f"{name}: no transform of 0 points"):
+        with pytest.raises(ValueError, match=f"{name}: cannot transform 0 points"):
             call(x, 0)
         with pytest.raises(IndexError, match=f"{name}: axis 2 is out of bounds for array of dimension 2"):
             call(x, axis=2)
@@ -142,7 +142,7 @@ def test_what_is_refused() -> None:
     for name in ("rfft", "ihfft", "rfft2", "rfftn"):
         with pytest.raises(TypeError, match=f"{name}: not defined for complex64: take the real part"):
             getattr(np.fft, name)(np.ones((2, 2), dtype="complex64"))
-    with pytest.raises(ValueError, match="irfft: no transform of 0 points"):
+    with pytest.raises(ValueError, match="irfft: cannot transform 0 points"):
         np.fft.irfft(np.ones((1,)))
     with pytest.raises(ValueError, match="fftn: 3 axes of an array of dimension 2"):
         np.fft.fftn(x, (1, 2, 3))

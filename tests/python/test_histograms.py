@@ -147,7 +147,7 @@ def test_the_largest_few(ascend: bool) -> None:
     flat = numpy.argsort(x.ravel() if ascend else -x.ravel(), stable=True)[:5]
     same(npx.topk(np.array(x), None, 5, "value", ascend), x.ravel()[flat])
     same(npx.topk(np.array(x), 0, 0, "value", ascend), numpy.sort(x, 0) if ascend else -numpy.sort(-x, 0))
-    with pytest.raises(ValueError, match="argtop: 9 elements are wanted of 4"):
+    with pytest.raises(ValueError, match="argtop: 9 elements requested of 4"):
         npx.topk(np.array(x), 0, 9)
     with pytest.raises(ValueError, match="topk: ret_typ must be"):
         npx.topk(np.array(x), 0, 1, "all")

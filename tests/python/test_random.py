@@ -149,7 +149,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: np.random.poisson(np.array([-1.0])).asnumpy(), "lam must be neither negative"),
     (lambda: np.random.binomial(3, 1.5), "binomial: p must lie between 0 and 1"),
     (lambda: np.random.binomial(3, np.array([1.5])).asnumpy(), "p must lie between 0 and 1"),
-    (lambda: np.random.multinomial(3, [0.9, 0.9, 0.1]).asnumpy(), "p must not add up to more than 1"),
+    (lambda: np.random.multinomial(3, [0.9, 0.9, 0.1]).asnumpy(), "the sum of p must not exceed 1"),
     (lambda: np.random.geometric(0.0), "geometric: p must be above 0"),
     (lambda: np.random.choice(0, (2,)), "choice: there is nothing"),
     (lambda: np.random.choice(3, (5,), replace=False), "choice: cannot choose 5 of 3 elements"),

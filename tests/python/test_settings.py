@@ -53,7 +53,7 @@ BAD = [
 def test_what_makes_no_sense_is_named_and_passed_over(run: Run, name: str, value: str) -> None:
     result = run("from forerun import np; print((np.ones((2,)) + 1).tolist())", **{name: value})
     assert (result.returncode, result.stdout) == (0, "[2.0, 2.0]\n")
-    assert result.stderr.startswith(f"forerun: {name}={value} is passed over: it must be ")
+    assert result.stderr.startswith(f"forerun: {name}={value} is ignored: it must be ")
     assert result.stderr.count("\n") == 1
 
 

@@ -1,6 +1,6 @@
-//! Benches by name: a Rust program of the bench crate, or a Python program beside its peers.
+//! Runs benchmarks by name: a Rust program of the bench crate, or a Python program with its peers.
 //!
-//! A Python bench names the packages it measures against in its first lines: `# peers: numpy torch`.
+//! A Python benchmark names the packages it measures against in its first lines: `# peers: numpy torch`.
 
 use crate::command::{cargo, run as run_command};
 use crate::python::Environment;
@@ -12,7 +12,7 @@ use std::path::Path;
 const RUST: &str = "benches/src/bin";
 const PYTHON: &str = "benches/python";
 
-/// Prints the name of every bench, and the peers of those that have some.
+/// Prints the name of every benchmark, and its peers if it has any.
 pub(crate) fn list() -> Result<(), String> {
     let root = tree::root();
     for name in names(&root.join(RUST), ".rs") {
@@ -25,7 +25,7 @@ pub(crate) fn list() -> Result<(), String> {
     Ok(())
 }
 
-/// Runs one bench; `--release` among its arguments measures the wheel as it is published.
+/// Runs one benchmark; `--release` among its arguments measures the wheel as it is published.
 pub(crate) fn run(name: &str, args: &[&str]) -> Result<(), String> {
     let root = tree::root();
     if names(&root.join(RUST), ".rs").iter().any(|known| known == name) {
@@ -34,7 +34,7 @@ pub(crate) fn run(name: &str, args: &[&str]) -> Result<(), String> {
     }
     let script = root.join(PYTHON).join(format!("{name}.py"));
     if !script.is_file() {
-        return Err(format!("no bench is called {name}; `cargo xtask bench` lists them"));
+        return Err(format!("no benchmark is called {name}; `cargo xtask bench` lists them"));
     }
     let profile = if args.contains(&"--release") { Profile::Published } else { Profile::Release };
     let args = args.iter().filter(|arg| **arg != "--release");
@@ -52,7 +52,7 @@ fn names(folder: &Path, end: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let stems = files.filter_map(|file| file.strip_suffix(end).map(str::to_owned));
-    // What several benches share begins with an underscore and is none itself.
+    // Files that several benchmarks share begin with an underscore.
     let mut names: Vec<String> = stems.filter(|stem| !stem.starts_with('_')).collect();
     names.sort();
     names

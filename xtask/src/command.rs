@@ -1,7 +1,7 @@
-//! Running other programs: cargo, Python, whatever they start.
+//! Runs other programs: cargo, Python and their children.
 //!
-//! Invariants: every command is shown before it runs, so that a failure can be repeated by hand. Stages that run at the same
-//! time do not mix their output: what a thread says in the background is kept, and shown as a whole.
+//! Invariants: every command is printed before it runs, so that a failure can be repeated by hand. Stages that run in
+//! parallel do not mix their output: a background thread's output is collected and printed as a whole.
 
 use crate::tree;
 use std::cell::RefCell;
@@ -12,24 +12,24 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 
 thread_local! {
-    /// What this thread has said, if it says it in the background.
+    /// The output of this thread, if it runs in the background.
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Says a line: on the terminal, or to [`kept`].
+/// Prints a line, on the terminal or into [`kept`].
 macro_rules! say {
     ($($text:tt)*) => { $crate::command::tell(&format!("{}\n", format_args!($($text)*))) };
 }
 pub(crate) use say;
 
-/// Runs some work and returns what it said, in place of the terminal.
+/// Runs some work and returns its output instead of printing it.
 pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, String) {
     let before = KEPT.replace(Some(String::new()));
     let done = work();
     (done, KEPT.replace(before).unwrap_or_default())
 }
 
-/// Says a text as it is.
+/// Prints a text unchanged.
 pub(crate) fn tell(text: &str) {
     let shown = KEPT.with_borrow_mut(|kept| match kept {
         Some(kept) => {
@@ -39,19 +39,19 @@ pub(crate) fn tell(text: &str) {
         None => true,
     });
     if shown {
-        // Nobody is left to be told that the terminal is gone.
+        // If the terminal is gone, there is no reader left to inform.
         let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
     }
 }
 
-/// A program about to run in the root of the workspace.
+/// A program that will run in the root of the workspace.
 pub(crate) fn program(name: impl AsRef<OsStr>, args: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(args).current_dir(tree::root());
     command
 }
 
-/// The cargo that started us.
+/// The cargo that started this program.
 ///
 /// PyO3 reads the variable in its build script; setting it always keeps cargo from building PyO3 twice.
 pub(crate) fn cargo(args: &[&str]) -> Command {
@@ -60,7 +60,7 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Runs a command whose output goes straight to the terminal, or to [`kept`].
+/// Runs a command whose output goes to the terminal, or into [`kept`].
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let line = shown(command);
     say!("$ {line}");
@@ -70,7 +70,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
 }
 
-/// Runs a command, shows what it prints, and returns its standard output with whether the command succeeded.
+/// Runs a command, prints its output, and returns its standard output and whether it succeeded.
 pub(crate) fn run_and_read(command: &mut Command) -> Result<(bool, String), String> {
     let line = shown(command);
     say!("$ {line}");
@@ -78,8 +78,8 @@ pub(crate) fn run_and_read(command: &mut Command) -> Result<(bool, String), Stri
     Ok((status.success(), output))
 }
 
-/// Runs a command: its status, its standard output, and that together with its errors in the order of their lines. If it is
-/// to be shown, lines go to the terminal as they come, or together to [`kept`].
+/// Runs a command. Returns its status, its standard output, and both outputs in the order of their lines. With `show`,
+/// lines are printed as they arrive, or together into [`kept`].
 pub(crate) fn execute(command: &mut Command, show: bool) -> std::io::Result<(ExitStatus, String, String)> {
     let is_live = show && KEPT.with_borrow(Option::is_none);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn()?;
@@ -110,20 +110,20 @@ pub(crate) fn execute(command: &mut Command, show: bool) -> std::io::Result<(Exi
 fn each_line(pipe: impl Read, mut take: impl FnMut(&str)) {
     let mut lines = BufReader::new(pipe);
     let mut bytes = Vec::new();
-    // A pipe that cannot be read has ended; the status of the command says how it went.
+    // A pipe that cannot be read has ended; the command's status tells whether it succeeded.
     while lines.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
         take(&String::from_utf8_lossy(&bytes));
         bytes.clear();
     }
 }
 
-/// The command as one would type it in the root, its variables first.
+/// The command as typed in the root, with its variables first.
 pub(crate) fn shown(command: &Command) -> String {
     let root = format!("{}/", tree::root().display());
     let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
     let ours = variables.filter(|(name, _)| *name != "PYO3_BUILD_EXTENSION_MODULE" && *name != "CARGO_MANIFEST_DIR");
     let variables = ours.map(|(name, value)| format!("{}='{}' ", name.to_string_lossy(), value.to_string_lossy()));
-    // The cargo that started us is given by its full path, which says nothing to a reader.
+    // Cargo is given by its full path, which is of no use to a reader.
     let name = Path::new(command.get_program());
     let name = if name.ends_with("cargo") { OsStr::new("cargo") } else { name.as_os_str() };
     let words = std::iter::once(name).chain(command.get_args());

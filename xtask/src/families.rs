@@ -1,4 +1,4 @@
-//! The lists of families of routines, printed from the names of their files: whoever adds a family edits no list.
+//! Generates the lists of routine families from the names of their files, so that adding a family edits no list.
 //!
 //! Invariant: every file or folder beside a generated `mod.rs` is a family, and its type has the file's name.
 
@@ -8,19 +8,19 @@ use std::path::Path;
 
 /// A folder of families.
 pub(crate) struct Folder {
-    /// Its list, from the root.
+    /// The path of its list, from the root.
     pub(crate) list: &'static str,
-    /// What its files hold.
+    /// A description of its files.
     holds: &'static str,
     /// The visibility of its modules.
     visibility: &'static str,
-    /// Whether the types of the families are declared there, and so exported.
+    /// Whether the folder declares the types of the families, and so exports them.
     declares: bool,
     /// The macro that is called with all types.
     called: &'static str,
 }
 
-/// Where families are declared, and where their kernels are.
+/// The folders that declare families and that contain their kernels.
 pub(crate) const FOLDERS: &[Folder] = &[
     Folder {
         list: "crates/ops/src/family/mod.rs",
@@ -59,13 +59,13 @@ fn names(list: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The type of a family, by the name of its file.
+/// The type name of a family, from the name of its file.
 fn type_of(name: &str) -> String {
     let part = |part: &str| part[..1].to_uppercase() + &part[1..];
     name.split('_').filter(|part| !part.is_empty()).map(part).collect()
 }
 
-/// The text of a list.
+/// Generates a list.
 pub(crate) fn print(root: &Path, folder: &Folder) -> Result<String, String> {
     let names = names(&root.join(folder.list))?;
     let Folder { holds, visibility, called, .. } = folder;
@@ -82,11 +82,11 @@ pub(crate) fn print(root: &Path, folder: &Folder) -> Result<String, String> {
     Ok(text + "}\n")
 }
 
-/// Writes every list that differs.
+/// Writes every list that has changed.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     for folder in FOLDERS {
         let (path, text) = (root.join(folder.list), print(root, folder)?);
-        // A list that is newer is compiled again.
+        // An unchanged file is not rewritten, because cargo would compile it again.
         if tree::read(&path).ok().as_ref() != Some(&text) {
             fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         }

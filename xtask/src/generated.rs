@@ -1,7 +1,7 @@
-//! Generated files are committed; this list says which they are and what writes them. The lists of families are written before
-//! the others, whose generators are compiled with them.
+//! Generated files, which are committed, and the commands that write them. The lists of families are written first,
+//! because the other generators are compiled with them.
 //!
-//! Invariant: a generator prints the whole file to its standard output and touches nothing.
+//! Invariant: a generator prints the whole file to its standard output and writes no file.
 
 use crate::command::{cargo, say};
 use crate::families::{self, FOLDERS};

@@ -1,7 +1,7 @@
-//! `cargo xtask <verb>`: the one entry point for building, checking and showing the project.
+//! `cargo xtask <verb>`: the entry point for building, checking and demonstrating the project.
 //!
-//! Plain standard Rust without dependencies, so that it compiles in seconds on a bare machine.
-//! It knows the shape of the workspace, never the insides of a crate.
+//! Plain standard Rust without dependencies, so that it compiles in seconds on a bare machine. It knows the structure
+//! of the workspace, not the internals of a crate.
 
 mod bench;
 mod command;
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // A verb whose last line is its report has said everything already.
+            // A verb that ends with a report has already printed everything.
             if !message.is_empty() {
                 eprintln!("xtask: {message}");
             }

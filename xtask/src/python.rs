@@ -1,6 +1,6 @@
-//! Private virtual environments under the target folder.
+//! Virtual environments under the target folder.
 //!
-//! Invariant: an environment whose stamp names its requirements has them, so a second run needs no network.
+//! Invariant: an environment whose stamp names its requirements has them installed, so a second run needs no network.
 
 use crate::command::{program, run, run_and_read};
 use crate::tree;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Python to build for: `PYTHON`, or the one that is called `python3`.
+/// The Python to build for: `PYTHON`, or `python3`.
 pub(crate) fn interpreter() -> String {
     std::env::var("PYTHON").unwrap_or("python3".to_owned())
 }
@@ -41,19 +41,19 @@ impl Environment {
         program(self.program_path("python"), args)
     }
 
-    /// Another program that lies in the environment, with arguments.
+    /// Another program of the environment, with arguments.
     pub(crate) fn tool(&self, name: &str, args: &[&str]) -> Command {
         program(self.program_path(name), args)
     }
 
-    /// Where the environment's packages lie.
+    /// The folder of the environment's packages.
     pub(crate) fn packages(&self) -> Result<String, String> {
         let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
         let (good, text) = run_and_read(&mut self.python(&["-c", ask]))?;
         if good { Ok(text.trim().to_owned()) } else { Err("python does not say where its packages are".to_owned()) }
     }
 
-    /// Puts a freshly built wheel in the place of whatever was there before.
+    /// Replaces the installed package by a newly built wheel.
     pub(crate) fn install_wheel(&self, wheel: &Path) -> Result<(), String> {
         let wheel = wheel.to_string_lossy();
         let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"];

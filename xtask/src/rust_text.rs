@@ -1,7 +1,7 @@
-//! Rust source as text: what is code, what is comment, what is test, which identifiers occur where.
+//! Rust source as text: separates code, comments and tests, and finds identifiers.
 //!
-//! A lexer for four things only (comments, strings, characters, identifiers); it knows no grammar.
-//! Invariant: everything it returns has the line breaks of the original, so line numbers stay true.
+//! A lexer for comments, strings, characters and identifiers only; it knows no grammar. Invariant: everything it
+//! returns has the line breaks of the original, so line numbers stay valid.
 
 /// The text with comments, strings and characters blanked out.
 pub(crate) fn code(text: &str) -> String {
@@ -40,7 +40,7 @@ pub(crate) fn test_modules(code: &str) -> Vec<&str> {
     found
 }
 
-/// Where the next attribute begins that keeps an item for tests alone.
+/// The position of the next attribute that restricts an item to tests.
 fn test_attribute(code: &str) -> Option<usize> {
     let found = code.match_indices("#[cfg(").find(|(at, _)| {
         let attribute = code[*at..].lines().next().unwrap_or_default();
@@ -49,7 +49,7 @@ fn test_attribute(code: &str) -> Option<usize> {
     found.map(|(at, _)| at)
 }
 
-/// Every identifier and keyword of `code`, with its line, counted from 1, and the text that follows it.
+/// Every identifier and keyword of `code`, with its line, counted from 1, and the text after it.
 pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     code.lines().enumerate().flat_map(|(index, line)| {
         let mut rest = line;
@@ -96,7 +96,7 @@ fn blank(text: &str, keep: impl Fn(Kind) -> bool) -> String {
     out
 }
 
-/// The kind and length of what `rest` starts with; a piece of code is one character.
+/// The kind and length of the token at the start of `rest`; code is returned one character at a time.
 fn token(rest: &str, in_word: bool) -> (Kind, usize) {
     let first = rest.chars().next().map_or(0, char::len_utf8);
     if rest.starts_with("//") {
@@ -159,7 +159,7 @@ fn quoted(rest: &str, open: usize, close: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal, or nothing when the quote opens a lifetime.
+/// The length of a character literal; `None` if the quote opens a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let mut inner = rest.strip_prefix('\'')?.chars();
     match (inner.next()?, inner.next()) {
@@ -169,7 +169,7 @@ fn character(rest: &str) -> Option<usize> {
     }
 }
 
-/// Where the item that `item` starts with ends: at its semicolon, or at the brace that closes its body.
+/// The end of the first item in `item`: its semicolon, or the brace that closes its body.
 fn item_end(item: &str) -> usize {
     let mut depth = 0usize;
     for (at, c) in item.char_indices() {

@@ -1,7 +1,7 @@
-//! The sources as a package: what `pip` builds a wheel from where none is published for a machine.
+//! The source distribution, from which `pip` builds a wheel where none is published for a machine.
 //!
-//! Invariant: it holds every file that a build reads. That is seen without one: its list of files is held against the tree's,
-//! and what a source includes must lie inside.
+//! Invariant: it contains every file that a build reads. This is checked without a build: its list of files is compared
+//! with the tree's, and included files must be part of it.
 
 use crate::command::{cargo, run, say};
 use crate::python::Environment;
@@ -21,7 +21,7 @@ const FILES: &[&str] = &["Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-
 pub(crate) fn build() -> Result<(), String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let (folder, unpacked) = (tree::target().join("wheels"), tree::target().join("sdist"));
-    // An older package must not be taken for the new one.
+    // An older package must not be mistaken for the new one.
     for old in packages(&folder) {
         fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
@@ -38,7 +38,7 @@ pub(crate) fn build() -> Result<(), String> {
     if !missing.is_empty() {
         return Err(format!("{name}: {} files are missing: {}", missing.len(), missing.join(", ")));
     }
-    // That its manifests fit together, cargo says without building.
+    // Cargo checks the manifests without building.
     let read = cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(&inside).output();
     let read = read.map_err(|e| e.to_string())?;
     if !read.status.success() {
@@ -48,7 +48,7 @@ pub(crate) fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// What a build from a root reads and a package does not hold.
+/// The files that a build reads and a package lacks.
 fn missing(root: &Path, package: &Path) -> Result<Vec<String>, String> {
     let mut wanted: BTreeSet<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     for folder in FOLDERS {
@@ -61,7 +61,7 @@ fn missing(root: &Path, package: &Path) -> Result<Vec<String>, String> {
     Ok(missing.map(|path| path.to_string_lossy().into_owned()).collect())
 }
 
-/// The files that a source takes in by their paths, from the root.
+/// The files that a source includes by path, from the root.
 pub(crate) fn included(source: &Path, text: &str) -> Vec<PathBuf> {
     let taken = ["include_str!(\"", "include_bytes!(\"", "include!(\"", "#[path = \""];
     let paths = taken.iter().flat_map(|mark| text.split(mark).skip(1).filter_map(|rest| rest.split('"').next()));
@@ -69,7 +69,7 @@ pub(crate) fn included(source: &Path, text: &str) -> Vec<PathBuf> {
     paths.map(|path| plain(&beside.join(path))).collect()
 }
 
-/// A path without steps up.
+/// Removes `..` from a path.
 fn plain(path: &Path) -> PathBuf {
     let mut made = PathBuf::new();
     for part in path.components() {
@@ -81,7 +81,7 @@ fn plain(path: &Path) -> PathBuf {
     made
 }
 
-/// The files of a folder but for those that are built in it.
+/// The files of a folder, without build products.
 pub(crate) fn walk(root: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), String> {
     let unreadable = |e| format!("{}: {e}", folder.display());
     for entry in fs::read_dir(root.join(folder)).map_err(unreadable)? {

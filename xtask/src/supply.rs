@@ -1,18 +1,18 @@
-//! What the project depends on: licences, sources and versions, held against `deny.toml`.
+//! Checks licences, sources and versions of dependencies against `deny.toml`.
 //!
-//! The rules are those of cargo-deny, which is asked too where it is installed; it is not needed, so a bare machine can tell.
-//! Invariant: a package whose licence cannot be read is a violation, never passed over.
+//! The rules are those of cargo-deny, which also runs if it is installed; it is not required, so the check works on a
+//! bare machine. Invariant: a package whose licence cannot be parsed is a violation and is never skipped.
 
 use crate::command::{cargo, run, say};
 use crate::tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A package that something of ours depends on.
+/// A dependency.
 #[derive(Debug, PartialEq)]
 struct Package {
     name: String,
     version: String,
-    /// Where it comes from, unless it is the public registry.
+    /// Its source, unless that is the public registry.
     source: Option<String>,
     licence: String,
 }
@@ -44,13 +44,13 @@ pub(crate) fn check() -> Result<(), String> {
     if installed { run(&mut cargo(&["deny", "check", "licenses", "bans", "sources"])) } else { Ok(()) }
 }
 
-/// The lines of `cargo tree` as packages, each once.
+/// Parses the lines of `cargo tree` into packages, each once.
 fn packages(text: &str, root: &str) -> Vec<Package> {
     let lines: BTreeSet<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let mut found: Vec<Package> = Vec::new();
     for line in lines {
         let (package, licence) = line.split_once('|').unwrap_or((line, ""));
-        // A package that was shown before carries a mark behind its licence.
+        // A repeated package has a mark after its licence.
         let licence = licence.trim_end_matches(" (*)").to_owned();
         let mut parts = package.splitn(3, ' ');
         let name = parts.next().unwrap_or_default().to_owned();
@@ -85,23 +85,23 @@ fn violations(packages: &[Package], allowed: &[String]) -> Vec<String> {
     found
 }
 
-/// Packages that are there in several versions: no mistake, but worth a look.
+/// Packages that occur in several versions: not an error, but worth a look.
 fn doubles(packages: &[Package]) -> Vec<String> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in packages {
         versions.entry(&package.name).or_default().insert(&package.version);
     }
     let several = versions.into_iter().filter(|(_, versions)| versions.len() > 1);
-    several.map(|(name, versions)| format!("{name} is there in {} versions: {versions:?}", versions.len())).collect()
+    several.map(|(name, versions)| format!("{name} occurs in {} versions: {versions:?}", versions.len())).collect()
 }
 
-/// Dependencies on any version at all.
+/// Dependencies that accept any version.
 fn wildcards(path: &str, manifest: &str) -> Vec<String> {
     let lines = manifest.lines().enumerate().filter(|(_, line)| line.contains("= \"*\""));
-    lines.map(|(index, _)| format!("{path}:{}: a dependency takes any version", index + 1)).collect()
+    lines.map(|(index, _)| format!("{path}:{}: a dependency accepts any version", index + 1)).collect()
 }
 
-/// A licence expression, word by word.
+/// A licence expression as a list of words.
 struct Terms<'a>(Vec<&'a str>);
 
 impl<'a> Terms<'a> {
@@ -119,7 +119,7 @@ impl<'a> Terms<'a> {
         Terms(words)
     }
 
-    /// Whether what is allowed is enough. What cannot be read is not.
+    /// Whether the allowed licences satisfy the expression; false if it cannot be parsed.
     fn satisfied(&self, allowed: &[String]) -> bool {
         let mut at = 0;
         self.any(&mut at, allowed) == Some(true) && at == self.0.len()

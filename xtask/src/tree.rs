@@ -1,14 +1,14 @@
-//! Where things lie: the root of the workspace, its target folder, and its source files as text.
+//! The workspace's root, target folder, and source files as text.
 //!
-//! Reads the file system and nothing else; what the text means is for others to say.
+//! Reads the file system and nothing else; other modules interpret the text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders that hold code of our own.
+/// The folders that contain the project's code.
 const SOURCE_FOLDERS: &[&str] = &["benches", "crates", "examples", "python", "tests", "xtask"];
 
-/// One source file: its path from the root, with `/` between the parts, and its text.
+/// One source file: its path from the root, with `/` as separator, and its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The path from the root.
@@ -18,7 +18,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A source out of its parts.
+    /// Creates a source from its parts.
     pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Source {
         Source { path: path.into(), text: text.into() }
     }
@@ -33,7 +33,7 @@ impl Source {
         self.path.ends_with(".py") || self.path.ends_with(".pyi")
     }
 
-    /// The crate's folder name, if the file lies in `crates/`.
+    /// The crate's folder name, if the file is in `crates/`.
     pub(crate) fn room(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
@@ -46,15 +46,15 @@ impl Source {
 
 /// The root of the workspace.
 ///
-/// Cargo says where the package is when it runs us; where it was when it compiled us may be another checkout that
-/// shares the target folder.
+/// Taken from cargo at run time: the path at compile time may be that of another checkout that shares the target
+/// folder.
 pub(crate) fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     let here = PathBuf::from(here);
     here.parent().unwrap_or(&here).to_path_buf()
 }
 
-/// Where everything that is built goes.
+/// The folder of all build products.
 pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder),

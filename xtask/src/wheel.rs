@@ -1,4 +1,4 @@
-//! The Python package: building the wheel, installing it, showing the tour.
+//! The Python package: builds and installs the wheel, and runs the tour.
 
 use crate::command::{run, say};
 use crate::python::{Environment, interpreter};
@@ -6,7 +6,7 @@ use crate::tree;
 use std::fs;
 use std::path::PathBuf;
 
-/// What the working environment of the package holds besides the package.
+/// Packages in the working environment besides Forerun.
 const WORKSHOP: &[&str] = &[
     "numpy>=2",
     "ml_dtypes>=0.5",
@@ -17,17 +17,17 @@ const WORKSHOP: &[&str] = &[
     "mypy==2.4.1",
 ];
 
-/// What builds the package.
+/// The build tool of the package.
 pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
 
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
-    /// Shares everything with the tests' own build: what the tests use.
+    /// Shares everything with the tests' build; used by the tests.
     Dev,
-    /// Full optimisation: what the tour and the benches use.
+    /// Full optimisation; used by the tour and the benchmarks.
     Release,
-    /// As published: link-time optimisation over everything, at the price of a long link.
+    /// As published: link-time optimisation of everything, with a long link time.
     Published,
 }
 
@@ -41,12 +41,12 @@ impl Profile {
     }
 }
 
-/// Builds the wheel into `target/wheels` and says where it is.
+/// Builds the wheel into `target/wheels` and returns its path.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
     build_into("wheels", profile, &interpreter(), &[])
 }
 
-/// Builds the wheel as it is published for one interpreter alone: CPython 3.10, whose stable ABI has no buffers.
+/// Builds the published wheel for one interpreter only: CPython 3.10, whose stable ABI lacks buffers.
 pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
     build_into("wheels-one", Profile::Published, python, &["--no-default-features"])
 }
@@ -54,7 +54,7 @@ pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
 fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
-    // An older wheel must not be taken for the new one.
+    // An older wheel must not be mistaken for the new one.
     for old in wheels(&folder) {
         fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
@@ -66,12 +66,12 @@ fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -
     Ok(built)
 }
 
-/// The environment `target/venv` with everything that tests and checks of the package need.
+/// The environment `target/venv` with everything that the package's tests and checks need.
 pub(crate) fn workshop() -> Result<Environment, String> {
     Environment::with("venv", WORKSHOP)
 }
 
-/// Builds, installs and shows what Forerun does. The report goes where the user is, not to the root.
+/// Builds and installs the package and runs the tour. Its report is written to the user's current folder, not the root.
 pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;

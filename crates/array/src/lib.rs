@@ -1,4 +1,4 @@
-//! Arrays, views, submit, read, wait; the runtime that joins engine, plan and backends. Knows no frontend.
+//! Arrays, views, submission, reading and waiting; the runtime that joins engine, plan and backends. Knows no frontend.
 //!
 //! Under `cfg(loom)` this crate is empty: the test `loom` includes the sources of its lock-free protocols.
 

@@ -1,4 +1,4 @@
-//! The lock-free protocols of this crate under the model checker; the tests stand beside the shipped sources.
+//! The lock-free protocols of this crate under the model checker; the tests are in the modules they test.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p forerun-array --test loom --release`.
 #![cfg(loom)]

@@ -1,4 +1,4 @@
-//! Arrays from the program's own numbers, and their bytes back.
+//! Arrays from slices of the program's own memory, and back to bytes.
 
 #![cfg(not(loom))]
 

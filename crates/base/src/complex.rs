@@ -1,6 +1,6 @@
-//! Complex numbers as they lie in memory.
+//! Complex numbers in their memory representation.
 
-/// A real and an imaginary part. In order: by the real parts, then by the imaginary ones.
+/// A real and an imaginary part. Ordered by the real parts, then by the imaginary ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 #[repr(C)]
 pub struct Complex<T> {

@@ -1,12 +1,12 @@
-//! The default float: the dtype of floats that nobody gave a width.
+//! The default float: the dtype of floats without an explicit dtype.
 //!
-//! Invariant: it is float32 or float64. It is one for the whole process, because two threads that share arrays must agree on
-//! what `ones / 3` gives.
+//! Invariant: it is float32 or float64. There is one for the whole process, because two threads that share arrays must
+//! agree on the result of `ones / 3`.
 
 use crate::{DType, Settings};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Before the environment was read.
+/// The state before the environment was read.
 const UNREAD: u8 = 0;
 const SINGLE: u8 = 1;
 const DOUBLE: u8 = 2;
@@ -20,7 +20,7 @@ fn state_of(dtype: DType) -> u8 {
 #[cold]
 fn read_environment() -> u8 {
     let state = state_of(chosen(&Settings::environment()));
-    // Another thread may have set it meanwhile; its word stands.
+    // Another thread may have set it meanwhile; its setting wins.
     STATE.compare_exchange(UNREAD, state, Relaxed, Relaxed).map_or_else(|set| set, |_| state)
 }
 
@@ -30,8 +30,8 @@ fn chosen(settings: &Settings<'_>) -> DType {
 }
 
 impl DType {
-    /// The float that Python's floats, new arrays, and integers in float-only ops become: float32 unless the program or
-    /// `FORERUN_DEFAULT_DTYPE` says float64.
+    /// The dtype of Python floats, new arrays, and integers in float-only ops: float32 unless the program or
+    /// `FORERUN_DEFAULT_DTYPE` selects float64.
     #[inline]
     pub fn default_float() -> DType {
         let state = STATE.load(Relaxed);
@@ -39,7 +39,7 @@ impl DType {
         if state == DOUBLE { DType::F64 } else { DType::F32 }
     }
 
-    /// Makes float64, or float32 again, the default of the process. Arrays that exist keep their dtypes.
+    /// Sets the default of the process to float64, or back to float32. Existing arrays keep their dtypes.
     pub fn set_default_float(double: bool) {
         STATE.store(if double { DOUBLE } else { SINGLE }, Relaxed);
     }

@@ -1,23 +1,23 @@
-//! Where bytes live.
+//! Devices.
 
 use std::fmt;
 
 /// A device that holds buffers and runs tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Device {
-    /// A host device; several numbers are distinct devices over the same cores.
+    /// A host device; different numbers are distinct devices over the same cores.
     Cpu(u8),
     /// An accelerator.
     Gpu(u8),
 }
 
 impl Device {
-    /// Whether its bytes are the host's, and its tasks run on the host's threads.
+    /// Whether its memory is the host's and its tasks run on the host's threads.
     pub fn is_host(self) -> bool {
         matches!(self, Device::Cpu(_))
     }
 
-    /// The number of an accelerator.
+    /// The number of an accelerator; `None` for the host.
     pub fn accelerator(self) -> Option<usize> {
         match self {
             Device::Cpu(_) => None,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The type of an array's elements. The order is that of the table below and means nothing.
+/// The type of an array's elements. The order of the variants is that of the table below and has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DType {
@@ -26,7 +26,7 @@ pub enum DType {
     U64 = 8,
     /// IEEE half precision: 5 bits of exponent, 10 of fraction.
     F16 = 9,
-    /// The upper half of a single: 8 bits of exponent, 7 of fraction.
+    /// The upper half of an IEEE single: 8 bits of exponent, 7 of fraction.
     BF16 = 10,
     /// IEEE single precision: the default float of every namespace.
     F32 = 11,
@@ -38,10 +38,10 @@ pub enum DType {
     C128 = 14,
 }
 
-/// The family a dtype belongs to, from the narrowest to the widest.
+/// The kind of a dtype, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// Truth values.
+    /// Booleans.
     Bool,
     /// Integers, signed and unsigned.
     Int,
@@ -71,7 +71,7 @@ impl DType {
         DType::C128,
     ];
 
-    /// The integer that truth values become where an op needs one.
+    /// The integer dtype that booleans are converted to where an op needs one.
     pub const DEFAULT_INT: DType = DType::I64;
 
     /// Bytes of one element.
@@ -85,7 +85,7 @@ impl DType {
         }
     }
 
-    /// The family.
+    /// The kind.
     pub const fn kind(self) -> Kind {
         match self {
             DType::Bool => Kind::Bool,
@@ -96,7 +96,7 @@ impl DType {
         }
     }
 
-    /// Whether it is an integer without a sign.
+    /// Whether it is an unsigned integer.
     pub const fn is_unsigned(self) -> bool {
         matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
@@ -127,10 +127,10 @@ impl DType {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// The dtype whose arithmetic serves this one: an op casts its operands to it, and its result back. Every integer of
-    /// fewer bits is one of it, and what wraps there wraps here too; a half float computed in it and rounded is rounded as
-    /// if it had been computed exactly where it matters: for sums, products, quotients and roots. A complex number is two of
-    /// its carrier, and its ops are worked out on the parts.
+    /// The dtype in which ops on this one are computed: an op casts its operands to it, and its result back. Every
+    /// narrower integer is representable in it, and wraps the same way after the cast back. A half-float sum, product,
+    /// quotient or root that is computed in it and rounded equals the exact result rounded once. A complex number is
+    /// two numbers of its carrier, and its ops are computed on the parts.
     pub const fn carrier(self) -> DType {
         match self {
             DType::I8 | DType::I16 | DType::U8 | DType::U16 => DType::I32,
@@ -141,10 +141,10 @@ impl DType {
         }
     }
 
-    /// The dtype both promote to. Within signed integers, within unsigned ones and within floats the wider wins. A signed
-    /// and an unsigned integer become a signed one that holds both, or float64 where there is none; the two half floats
-    /// become float32. A float wins over integers and keeps its width, so that integer labels do not turn
-    /// single-precision programs into double ones; so does a complex dtype, but that float64 makes it complex128.
+    /// The dtype that both promote to. Among signed integers, among unsigned ones and among floats the wider wins. A
+    /// signed and an unsigned integer become a signed one that holds both, or float64 if there is none; the two half
+    /// floats become float32. A float wins over integers and keeps its width, so that integer labels do not turn
+    /// single-precision programs into double ones. So does a complex dtype, except that float64 makes it complex128.
     pub const fn promote(self, other: DType) -> DType {
         let (small, large) = if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
         if small.kind() as u8 != large.kind() as u8 {
@@ -168,7 +168,7 @@ impl DType {
         }
     }
 
-    /// The complex dtype whose parts hold this dtype, or, of integers, its default float.
+    /// The complex dtype whose parts hold this dtype; for integers, the one of the default float.
     pub const fn to_complex(self) -> DType {
         match self {
             DType::F64 | DType::C128 => DType::C128,
@@ -176,7 +176,7 @@ impl DType {
         }
     }
 
-    /// The dtype of a mean. A float32 does not hold the mean of large integers, so integers and truth values give float64.
+    /// The dtype of a mean. float32 cannot represent the mean of large integers, so integers and booleans give float64.
     pub const fn to_mean(self) -> DType {
         match self.kind() {
             Kind::Float | Kind::Complex => self,
@@ -192,7 +192,7 @@ impl DType {
         }
     }
 
-    /// What a float-only op computes in: floats as they are, everything else in the default float.
+    /// The dtype in which a float-only op computes: floats as they are, everything else in the default float.
     pub fn to_float(self) -> DType {
         match self.kind() {
             Kind::Float | Kind::Complex => self,
@@ -200,7 +200,7 @@ impl DType {
         }
     }
 
-    /// The smallest and the largest number of an integer dtype; for the rest, what a truth value can be.
+    /// The smallest and largest number of an integer dtype; for others, the range of a boolean.
     pub const fn integer_range(self) -> (i128, i128) {
         match self.kind() {
             Kind::Int if self.is_unsigned() => (0, (1 << (8 * self.size())) - 1),
@@ -210,7 +210,7 @@ impl DType {
     }
 }
 
-/// The one of more bytes.
+/// The one with more bytes.
 const fn wider(a: DType, b: DType) -> DType {
     if a.size() > b.size() { a } else { b }
 }

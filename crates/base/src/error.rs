@@ -1,13 +1,13 @@
-//! The one error type: what went wrong, in which op, at which line.
+//! The error type: what went wrong, in which op, at which line.
 
 use crate::Loc;
 use std::fmt;
 use std::sync::Arc;
 
-/// A result whose error is ours.
+/// A result with this crate's error.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of mistake it was; Python raises the exception NumPy would.
+/// The kind of an error; Python raises the exception that NumPy would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// A bad argument or shape: `ValueError`.
@@ -18,19 +18,19 @@ pub enum ErrorKind {
     Index,
     /// A number that does not fit the dtype: `OverflowError`.
     Overflow,
-    /// A NaN or an infinity where none is meant to be: `FloatingPointError`.
+    /// An unexpected NaN or infinity: `FloatingPointError`.
     Float,
-    /// A matrix that an op cannot take: `numpy.linalg.LinAlgError`, a `ValueError`.
+    /// A matrix that an op cannot handle: `numpy.linalg.LinAlgError`, a `ValueError`.
     Linear,
-    /// No memory: `MemoryError`.
+    /// Out of memory: `MemoryError`.
     Memory,
     /// A wait was interrupted: `KeyboardInterrupt`.
     Interrupted,
-    /// A fault of the engine or of a kernel: `RuntimeError`.
+    /// An error of the engine or of a kernel: `RuntimeError`.
     Runtime,
 }
 
-/// An error. Cheap to clone: it may be raised many times, by everything that depends on a failed op.
+/// An error. Cheap to clone: everything that depends on a failed op may raise it.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -44,7 +44,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error that belongs to no op yet.
+    /// An error that is not attributed to an op yet.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Arc::new(Inner { kind, op: "", message: message.into(), submitted: Loc::UNKNOWN, read: Loc::UNKNOWN }))
     }
@@ -54,12 +54,12 @@ impl Error {
         self
     }
 
-    /// Names the op, unless one is named already.
+    /// Sets the op, unless one is set.
     pub fn in_op(self, op: &'static str) -> Error {
         if self.0.op.is_empty() { self.with(|e| e.op = op) } else { self }
     }
 
-    /// What follows from the error for another op: `text`, then the cause. Its lines stay.
+    /// Derives an error of another op from this one: `text`, then the cause. The lines stay.
     pub fn for_op(self, op: &'static str, text: &str) -> Error {
         self.with(|e| {
             let cause = std::mem::take(&mut e.message);
@@ -68,27 +68,27 @@ impl Error {
         })
     }
 
-    /// Names the line that submitted the op, unless one is named already.
+    /// Sets the line that submitted the op, unless one is set.
     pub fn submitted_at(self, loc: Loc) -> Error {
         if self.0.submitted == Loc::UNKNOWN { self.with(|e| e.submitted = loc) } else { self }
     }
 
-    /// Names the line that read the result: each read names its own.
+    /// Sets the line that read the result; each read sets its own.
     pub fn read_at(self, loc: Loc) -> Error {
         self.with(|e| e.read = loc)
     }
 
-    /// What sort of mistake it was.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The op that failed; empty if none is to blame.
+    /// The op that failed; empty if there is none.
     pub fn op(&self) -> &'static str {
         self.0.op
     }
 
-    /// What is wrong, without op and lines.
+    /// The message, without op and lines.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -103,7 +103,7 @@ impl Error {
         self.0.read
     }
 
-    /// Whether both are the same failure, however often it was cloned or read.
+    /// Whether both are the same failure, whatever clones and reads lie between.
     pub fn same_failure(&self, other: &Error) -> bool {
         self.0.kind == other.0.kind
             && self.0.op == other.0.op

@@ -1,31 +1,31 @@
-//! Fail points: named places where a test makes something go wrong that seldom does.
+//! Fail points: named places where a test injects rare failures.
 //!
-//! Builds with debug assertions have them, so the tests need no build of their own; a build without has them under the feature
-//! `faults` alone, and otherwise [`fail_point!`](crate::fail_point) expands to nothing. A new place is a row of [`SITES`] and a call of
-//! the macro; `cargo xtask tidy` checks that the two agree. A test arms a site by [`arm`]; a process
-//! that a test starts, by `FORERUN_TEST_FAULTS=site=how@nth,...`. Each arming is for one hit.
+//! Builds with debug assertions contain them, so the tests need no separate build. Other builds contain them only with
+//! the feature `faults`; otherwise [`fail_point!`](crate::fail_point) expands to nothing. A new fail point is a row of
+//! [`SITES`] and a call of the macro; `cargo xtask tidy` checks that the two agree. A test arms a site with [`arm`],
+//! and for a child process with `FORERUN_TEST_FAULTS=site=how@nth,...`. Each arming causes one failure.
 
 use crate::{Error, ErrorKind, Result};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-/// What goes wrong.
+/// The kind of an injected failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum How {
-    /// What was tried reports an error.
+    /// The operation reports an error.
     Error = 1,
     /// The code panics.
     Panic = 2,
-    /// There is no memory.
+    /// An allocation fails.
     NoMemory = 3,
 }
 
 impl How {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [How; 3] = [How::Error, How::Panic, How::NoMemory];
 
-    /// What the environment and Python call it.
+    /// The name used in the environment and in Python.
     pub fn name(self) -> &'static str {
         match self {
             How::Error => "error",
@@ -35,14 +35,14 @@ impl How {
     }
 }
 
-/// A place where something can be made to go wrong.
+/// A fail point.
 #[derive(Debug)]
 pub struct Site {
     /// Its name.
     pub name: &'static str,
-    /// What can go wrong there.
+    /// The kinds of failure that it supports.
     pub hows: &'static [How],
-    /// What stands there.
+    /// What the code does there.
     pub doc: &'static str,
 }
 
@@ -57,36 +57,36 @@ const NO_MEMORY: &[How] = &[How::NoMemory];
 
 /// Every site.
 pub const SITES: &[Site] = &[
-    site("thread.start", ERROR, "a worker is started"),
+    site("thread.start", ERROR, "a worker thread starts"),
     site("task.start", PANIC, "the engine begins to run a task"),
-    site("pool.block", NO_MEMORY, "a block is taken from the host pool"),
-    site("pool.pages", NO_MEMORY, "the host pool asks the system for pages"),
-    site("slots.grow", NO_MEMORY, "a window gets more descriptor slots"),
-    site("apart.room", NO_MEMORY, "a record that is run apart takes room for its result"),
-    site("launch.before", EITHER, "a kernel is bound, and has no buffers yet"),
-    site("launch.inside", PANIC, "a kernel has its buffers, and runs"),
-    site("launch.after", PANIC, "a kernel has run, and its values are not published"),
+    site("pool.block", NO_MEMORY, "a block is allocated from the host pool"),
+    site("pool.pages", NO_MEMORY, "the host pool requests pages from the system"),
+    site("slots.grow", NO_MEMORY, "a window allocates more descriptor slots"),
+    site("apart.room", NO_MEMORY, "an unfused record allocates its result"),
+    site("launch.before", EITHER, "a kernel is bound and has no buffers yet"),
+    site("launch.inside", PANIC, "a kernel has its buffers and runs"),
+    site("launch.after", PANIC, "a kernel has run and its values are not published"),
     site("spot.before", EITHER, "a tiny record is about to run"),
     site("spot.inside", PANIC, "a tiny record runs"),
-    site("spot.after", PANIC, "a tiny record has run, and its value is not published"),
-    site("apart.record", EITHER, "a record of a fused kernel is run by itself"),
+    site("spot.after", PANIC, "a tiny record has run and its value is not published"),
+    site("apart.record", EITHER, "a record of a fused kernel runs on its own"),
     site("plan.make", PANIC, "a segment is planned"),
-    site("host.in", EITHER, "host data are copied in"),
+    site("host.in", EITHER, "host data is copied in"),
     site("host.out", EITHER, "elements are read out"),
-    site("observer.call", PANIC, "an observer is told of a submission"),
-    site("wake.call", PANIC, "somebody who awaits an array is woken"),
-    site("gradient.call", EITHER, "a gradient function of the user's own is called"),
-    site("fork.prepare", EITHER, "everything is brought to a stand for a fork"),
-    site("device.thread", ERROR, "the thread of a device is started"),
-    site("device.memory", NO_MEMORY, "memory of a device is taken"),
-    site("device.launch", EITHER, "a kernel is told to a device"),
-    site("device.copy", EITHER, "a copy is told to a device"),
-    site("device.outcome", ERROR, "a device is asked what came of what it was told"),
+    site("observer.call", PANIC, "an observer is notified of a submission"),
+    site("wake.call", PANIC, "a task that awaits an array is woken"),
+    site("gradient.call", EITHER, "a user-defined gradient function is called"),
+    site("fork.prepare", EITHER, "the engine is paused for a fork"),
+    site("device.thread", ERROR, "the thread of a device starts"),
+    site("device.memory", NO_MEMORY, "device memory is allocated"),
+    site("device.launch", EITHER, "a kernel is launched on a device"),
+    site("device.copy", EITHER, "a copy is enqueued on a device"),
+    site("device.outcome", ERROR, "the outcome of a device command is read"),
     site("checkpoint.read", ERROR, "elements of a checkpoint are read"),
     site("checkpoint.write", ERROR, "a checkpoint is written"),
     site("file.read", ERROR, "Python reads an array from a file"),
     site("file.write", ERROR, "Python writes an array to a file"),
-    site("function.forward", ERROR, "Python calls the forward pass of a function of the user's own"),
+    site("function.forward", ERROR, "Python calls the forward pass of a user-defined function"),
     site("await.call", ERROR, "Python calls back an event loop"),
 ];
 
@@ -105,7 +105,7 @@ fn find(name: &str) -> Option<(&'static Site, &'static State)> {
     Some((&SITES[at], &STATES[at]))
 }
 
-/// The `nth` hit of a site from now on, counted from 1, goes wrong.
+/// Makes the `nth` hit of a site from now on, counted from 1, fail.
 pub fn arm(name: &str, nth: u64, how: How) -> Result<()> {
     let refuse = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("fail"));
     let Some((site, state)) = find(name) else { return refuse(format!("no site `{name}`")) };
@@ -117,18 +117,18 @@ pub fn arm(name: &str, nth: u64, how: How) -> Result<()> {
     Ok(())
 }
 
-/// No site is armed any more. Says which were.
+/// Disarms all sites; returns those that were armed.
 pub fn disarm() -> Vec<&'static str> {
     let armed = SITES.iter().zip(&STATES).filter(|(_, state)| state.fails_at.swap(0, SeqCst) != 0);
     armed.map(|(site, _)| site.name).collect()
 }
 
-/// How often a site was reached.
+/// Number of times a site was reached.
 pub fn hits(name: &str) -> u64 {
     find(name).map_or(0, |(_, state)| state.hits.load(SeqCst))
 }
 
-/// Where a site stands in the table; evaluated when the code is compiled, where a wrong name is an error.
+/// The index of a site in the table; evaluated at compile time, where a wrong name is an error.
 pub const fn index(name: &str) -> usize {
     let mut at = 0;
     while at < SITES.len() {
@@ -140,7 +140,7 @@ pub const fn index(name: &str) -> usize {
     panic!("no such fail point")
 }
 
-/// Constant evaluation has no `==` of strings.
+/// String comparison for constant evaluation, which has no `==`.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
@@ -150,12 +150,13 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// A site is reached that is known by its name alone, as Python's are.
+/// Notes that a site, given by name as in Python, was reached.
 pub fn hit(name: &str) -> Option<How> {
     hit_at(index(name))
 }
 
-/// A site is reached: says what goes wrong, if anything; a panic is made here. Called by [`fail_point!`](crate::fail_point).
+/// Notes that a site was reached: returns the kind of failure, if any; a panic happens here. Called by
+/// [`fail_point!`](crate::fail_point).
 pub fn hit_at(index: usize) -> Option<How> {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(read_environment);
@@ -170,7 +171,7 @@ pub fn hit_at(index: usize) -> Option<How> {
     Some(how)
 }
 
-/// The error of a site.
+/// The error that a site injects.
 pub fn error(name: &str) -> Error {
     Error::new(ErrorKind::Runtime, format!("injected at {name}"))
 }
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_nth_hit_fails_once() {
-        // Nobody else reaches this site in the tests of this crate.
+        // No other test of this crate reaches this site.
         let name = "checkpoint.read";
         assert_eq!(hit(name), None);
         arm(name, 2, How::Error).unwrap();

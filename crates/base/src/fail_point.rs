@@ -1,8 +1,8 @@
-//! The macro that marks a fail point. It stands apart from them because it is there, and empty, without them.
+//! The macro that marks a fail point. It is separate from `fail` because it exists, empty, without that module.
 
-/// Marks a place where a test can make something go wrong: see the module `fail`. `fail_point!("site")` may panic;
-/// `fail_point!("site", error => return Err(error))` also does what it is given. In a build without debug assertions it expands to
-/// nothing, unless the feature `faults` is on. The site is looked up when the code is compiled.
+/// Marks a place where a test can inject a failure: see the module `fail`. `fail_point!("site")` may panic;
+/// `fail_point!("site", error => return Err(error))` also runs the given code. In a build without debug assertions it
+/// expands to nothing, unless the feature `faults` is on. The site is looked up at compile time.
 #[cfg(any(feature = "faults", debug_assertions))]
 #[macro_export]
 macro_rules! fail_point {
@@ -17,7 +17,8 @@ macro_rules! fail_point {
     };
 }
 
-/// Marks a place where a test can make something go wrong: here, without debug assertions and the feature `faults`, it expands to nothing.
+/// Marks a place where a test can inject a failure. In this build, without debug assertions and the feature `faults`,
+/// it expands to nothing.
 #[cfg(not(any(feature = "faults", debug_assertions)))]
 #[macro_export]
 macro_rules! fail_point {

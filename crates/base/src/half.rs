@@ -1,7 +1,7 @@
-//! The two half floats as their bits, and the way to and from the floats that the processor has.
+//! The two half floats as bits, and their conversion from and to the processor's floats.
 //!
-//! Invariant: narrowing rounds once, to nearest and ties to even, whatever it starts from. Nothing here makes or reads a
-//! denormal single, so a thread that flushes them gets the same bits.
+//! Invariant: narrowing rounds once, to nearest with ties to even, whatever the source. No intermediate result is a
+//! denormal single, so a thread that flushes denormals gets the same bits.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 #[repr(transparent)]
 pub struct Float16(pub u16);
 
-/// A number in the upper half of a single.
+/// A bfloat16 number: the upper half of a single.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct BFloat16(pub u16);
@@ -30,27 +30,27 @@ macro_rules! as_singles {
 as_singles!(Float16 BFloat16);
 
 impl Float16 {
-    /// The nearest number.
+    /// Rounds to the nearest number.
     #[inline(always)]
     pub fn from_f32(value: f32) -> Float16 {
         let bits = value.to_bits();
         let (sign, size) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
-        // Above the denormals: half of the last place, a little less for an even one, and the other exponent's bias.
+        // Normal numbers: add half of the last place (slightly less for an even one) and adjust the exponent's bias.
         let normal = (size.wrapping_add(0xfff + (size >> 13 & 1)).wrapping_sub(0x3800_0000) >> 13).min(0x7c00);
-        // Below: a sum with one half has the last place of the denormals, and the processor rounds it.
+        // Denormals: a sum with one half has the last place of the denormals, and the processor rounds it.
         let small = (f32::from_bits(size.min(0x3880_0000)) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let nan = 0x7e00 | (size >> 13 & 0x3ff);
         let finite = if size < 0x3880_0000 { small } else { normal };
         Float16((sign | if size > 0x7f80_0000 { nan } else { finite }) as u16)
     }
 
-    /// The nearest number.
+    /// Rounds to the nearest number.
     #[inline(always)]
     pub fn from_f64(value: f64) -> Float16 {
         Float16::from_f32(to_odd(value))
     }
 
-    /// The same number.
+    /// Converts exactly.
     #[inline(always)]
     pub fn to_f32(self) -> f32 {
         let (sign, size) = ((self.0 as u32 & 0x8000) << 16, (self.0 as u32 & 0x7fff) << 13);
@@ -61,7 +61,7 @@ impl Float16 {
 }
 
 impl BFloat16 {
-    /// The nearest number.
+    /// Rounds to the nearest number.
     #[inline(always)]
     pub fn from_f32(value: f32) -> BFloat16 {
         let bits = value.to_bits();
@@ -69,20 +69,21 @@ impl BFloat16 {
         BFloat16(if value.is_nan() { bits >> 16 | 0x40 } else { near } as u16)
     }
 
-    /// The nearest number.
+    /// Rounds to the nearest number.
     #[inline(always)]
     pub fn from_f64(value: f64) -> BFloat16 {
         BFloat16::from_f32(to_odd(value))
     }
 
-    /// The same number.
+    /// Converts exactly.
     #[inline(always)]
     pub fn to_f32(self) -> f32 {
         f32::from_bits((self.0 as u32) << 16)
     }
 }
 
-/// A single whose last bit is set if it is not the number itself: rounding it to fewer bits then rounds the number.
+/// Rounds to odd: sets the last bit of the single if the conversion is inexact, so that rounding it to fewer bits
+/// rounds the original number correctly.
 #[inline(always)]
 fn to_odd(value: f64) -> f32 {
     let near = value as f32;

@@ -1,12 +1,13 @@
-//! A fast hash for tables on the way of every op: keys are a few words made by ourselves, so nobody can choose them to collide.
+//! A fast hash for tables on the hot path. Keys are a few words that this program generates, so no attacker can choose
+//! them to collide.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Rotates, mixes in and multiplies, a word at a time.
+/// Rotates, mixes in and multiplies, one word at a time.
 #[derive(Clone, Debug, Default)]
 pub struct WordHasher(u64);
 
-/// The hasher of maps over such keys.
+/// The hasher of maps with such keys.
 pub type WordHash = BuildHasherDefault<WordHasher>;
 
 impl WordHasher {

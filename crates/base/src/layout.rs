@@ -1,5 +1,5 @@
-//! How an array's elements lie in its buffer: a shape, a stride a dimension. The offset of the first
-//! element is not part of a layout: it is a parameter, so that `x[i]` has one layout for every `i`.
+//! The memory layout of an array: a shape and one stride per dimension. The offset of the first element is not part of
+//! a layout but a parameter, so that `x[i]` has one layout for every `i`.
 
 use crate::{MAX_RANK, Shape};
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct Layout {
     strides: [isize; MAX_RANK],
 }
 
-// The strides beyond the last dimension are not looked at.
+// Strides beyond the last dimension are ignored.
 impl PartialEq for Layout {
     fn eq(&self, other: &Layout) -> bool {
         self.shape == other.shape && self.strides() == other.strides()
@@ -36,7 +36,7 @@ impl fmt::Debug for Layout {
 }
 
 impl Layout {
-    /// Row-major without gaps.
+    /// A row-major layout without gaps.
     pub fn dense(shape: Shape) -> Layout {
         let mut strides = [0; MAX_RANK];
         let mut step = 1isize;
@@ -47,7 +47,7 @@ impl Layout {
         Layout { shape, strides }
     }
 
-    /// Any strides, one for each dimension.
+    /// A layout with any strides, one per dimension.
     ///
     /// # Panics
     /// If the numbers of strides and dimensions differ.
@@ -63,7 +63,7 @@ impl Layout {
         &self.strides[..self.shape.rank()]
     }
 
-    /// Whether the elements lie row-major without gaps. Dimensions of extent 1 do not count.
+    /// Whether the elements are row-major without gaps. Dimensions of extent 1 are ignored.
     pub fn is_dense(&self) -> bool {
         let mut step = 1isize;
         for i in (0..self.shape.rank()).rev() {
@@ -80,12 +80,12 @@ impl Layout {
         true
     }
 
-    /// Whether two different indices can name the same element.
+    /// Whether two different indices can refer to the same element.
     pub fn overlaps_itself(&self) -> bool {
         self.shape.iter().zip(self.strides()).any(|(&d, &s)| d > 1 && s == 0)
     }
 
-    /// The lowest and highest element reached, relative to the first; `None` if there is no element.
+    /// The lowest and highest element, relative to the first; `None` if there is no element.
     pub fn extent(&self) -> Option<(isize, isize)> {
         let (mut low, mut high) = (0, 0);
         for (&d, &s) in self.shape.iter().zip(self.strides()) {
@@ -98,7 +98,7 @@ impl Layout {
         Some((low, high))
     }
 
-    /// The layout broadcast to `shape`, which must be reachable.
+    /// Broadcasts the layout to `shape`; `None` if that is impossible.
     pub fn broadcast_to(&self, shape: Shape) -> Option<Layout> {
         if shape.rank() < self.shape.rank() {
             return None;
@@ -115,7 +115,7 @@ impl Layout {
         Some(Layout { shape, strides })
     }
 
-    /// The layout with its dimensions in another order.
+    /// Permutes the dimensions.
     ///
     /// # Panics
     /// If `axes` is not a permutation of the dimensions.
@@ -129,7 +129,7 @@ impl Layout {
         out
     }
 
-    /// The same elements in row-major order under another shape, or `None` if that takes a copy.
+    /// The same elements in row-major order under another shape, or `None` if that requires a copy.
     pub fn reshape(&self, shape: Shape) -> Option<Layout> {
         if shape.size() != self.shape.size() {
             return None;
@@ -137,7 +137,7 @@ impl Layout {
         if self.is_dense() || shape.size() == 0 {
             return Some(Layout::dense(shape));
         }
-        // Match runs of old dimensions to runs of new ones; a run of old ones must be dense in itself.
+        // Match runs of old dimensions to runs of new ones; each run of old ones must be contiguous.
         let old: Vec<(usize, isize)> =
             self.shape.iter().copied().zip(self.strides().iter().copied()).filter(|&(d, _)| d != 1).collect();
         let mut strides = [0isize; MAX_RANK];

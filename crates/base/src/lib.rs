@@ -1,7 +1,7 @@
-//! The words every room shares: shapes, layouts, dtypes, scalars, devices, locs, errors, a hash,
-//! and the traits through which kernels ask for threads and account for bytes.
+//! Types shared by all crates: shapes, layouts, dtypes, scalars, devices, locs, errors, a hash, and the traits through
+//! which kernels request threads and account for bytes.
 //!
-//! Nothing here knows threads, memory policy, operations or frontends.
+//! This crate knows no threads, memory policy, operations or frontends.
 
 mod complex;
 mod default_float;

@@ -1,9 +1,9 @@
-//! Locs: the user's source line that submitted an op, as a 4-byte number.
+//! Locs: the user's source line that submitted an op, as a 4-byte id.
 //!
-//! Rust callers are interned by the address of their `Location`, other frontends by file, line and function, so that code
-//! that is compiled again and again for one line has one loc. A loc is written as text only when somebody reads an error or
-//! a report. Locs live as long as the process, because anything may name them: so a line takes a few words and its new
-//! texts, some 50 bytes where each line has a file of its own, besides what vectors hold in reserve.
+//! Rust callers are interned by the address of their `Location`, other frontends by file, line and function, so that
+//! code that is compiled repeatedly for one line has one loc. A loc becomes text only when an error or a report is
+//! printed. Locs live as long as the process, because anything may refer to them. A line takes a few words and its new
+//! texts, about 50 bytes if each line has a file of its own, plus the spare capacity of vectors.
 
 use crate::WordHash;
 use std::cell::Cell;
@@ -12,21 +12,21 @@ use std::hash::{BuildHasher, Hash};
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock};
 
-/// Locs a thread remembers without asking the table.
+/// Number of locs that a thread caches.
 const RECENT_LOCS: usize = 64;
 
-/// A source line, interned. The default is unknown.
+/// An interned source line. The default is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Loc(u32);
 
-/// What a loc resolves to.
+/// A resolved loc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine {
     /// The file, as the frontend names it.
     pub file: String,
     /// The line, counted from 1.
     pub line: u32,
-    /// The function around it, where known.
+    /// The enclosing function, if known.
     pub function: String,
 }
 
@@ -41,10 +41,10 @@ enum Site {
     },
 }
 
-/// Numbers of things that are kept elsewhere, found by the hashes of those. Nothing is taken out.
+/// A hash index of numbers whose keys are stored elsewhere. Nothing is removed.
 #[derive(Default)]
 struct Index {
-    /// A power of two of places, each with a number or [`Index::FREE`].
+    /// A power-of-two table, each entry a number or [`Index::FREE`].
     places: Vec<u32>,
     count: usize,
 }
@@ -52,7 +52,8 @@ struct Index {
 impl Index {
     const FREE: u32 = u32::MAX;
 
-    /// The number under this hash of which `is_it` is true, else `next`, which is noted. `hash_of` gives the hash of a number.
+    /// The number under this hash for which `is_it` is true; otherwise adds `next`. `hash_of` gives the hash of a
+    /// number.
     fn find_or_add(
         &mut self,
         hash: u64,
@@ -80,7 +81,7 @@ impl Index {
         self.places[place] as usize
     }
 
-    /// The places where a number with this hash may stand, in order.
+    /// The probe sequence of a hash.
     fn chain(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
         let count = self.places.len();
         (0..count).map(move |step| (hash as usize).wrapping_add(step) % count)
@@ -91,11 +92,11 @@ fn hash_of(key: impl Hash) -> u64 {
     WordHash::default().hash_one(key)
 }
 
-/// Texts by number, one after another.
+/// Texts by number, stored in one string.
 #[derive(Default)]
 struct Texts {
     all: String,
-    /// Where each begins.
+    /// Where each text begins.
     starts: Vec<usize>,
     index: Index,
 }
@@ -119,7 +120,7 @@ impl Texts {
 
 #[derive(Default)]
 struct Table {
-    /// By the number of their loc, less one.
+    /// By loc id, minus one.
     sites: Vec<Site>,
     index: Index,
     /// Names of files and functions, by their numbers in `sites`.
@@ -143,13 +144,13 @@ fn table() -> std::sync::MutexGuard<'static, Table> {
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The lock of the table of locs, held for a fork: the child must find it free.
+/// Takes the lock of the loc table before a fork, so that the child finds it free.
 pub fn hold_locs() -> Box<dyn std::any::Any> {
     Box::new(table())
 }
 
 impl Loc {
-    /// No line known.
+    /// An unknown line.
     pub const UNKNOWN: Loc = Loc(0);
 
     /// The line of the caller's caller, for functions marked `#[track_caller]`.
@@ -180,22 +181,22 @@ impl Loc {
         table.intern(Site::Foreign { file, line, function })
     }
 
-    /// The number, for storing in records.
+    /// The id, for storage in records.
     pub const fn id(self) -> u32 {
         self.0
     }
 
-    /// The loc with this number.
+    /// The loc with this id.
     pub const fn from_id(id: u32) -> Loc {
         Loc(id)
     }
 
-    /// File and line, if known.
+    /// File, line and function, if known.
     pub fn resolve(self) -> Option<SourceLine> {
         let table = table();
         match *table.sites.get((self.0 as usize).checked_sub(1)?)? {
             Site::Rust(address) => {
-                // SAFETY: the address of a `&'static Location`, taken in `caller`.
+                // SAFETY: the address is that of a `&'static Location`, taken in `caller`.
                 let l = unsafe { &*(address as *const Location<'static>) };
                 Some(SourceLine { file: l.file().to_owned(), line: l.line(), function: String::new() })
             }

@@ -1,5 +1,5 @@
-//! A number written in the user's program. It has a kind but no width: it takes the width of
-//! the array it meets, and travels inside the record as 8 bytes.
+//! A number in the user's program. It has a kind but no width: it takes the width of the array it is combined with, and
+//! is stored in the record as 8 bytes.
 
 use crate::{BFloat16, DType, Error, ErrorKind, Float16, Kind, Result};
 use std::fmt;
@@ -7,11 +7,11 @@ use std::fmt;
 /// A weakly typed scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer beyond the largest of [`Scalar::Int`].
+    /// An integer above the maximum of [`Scalar::Int`].
     Large(u64),
     /// A float.
     Float(f64),
@@ -20,7 +20,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The scalar's family.
+    /// The scalar's kind.
     pub const fn kind(self) -> Kind {
         match self {
             Scalar::Bool(_) => Kind::Bool,
@@ -51,11 +51,11 @@ impl Scalar {
         }
     }
 
-    /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word. Of a complex128, the word is the
-    /// real part, and the imaginary one is zero: whoever has another makes an array of it.
+    /// The element bits of this scalar in `dtype`, in the low bytes of a little-endian word. For complex128 the word is
+    /// the real part, and the imaginary part is taken as zero: a caller with another one uses an array instead.
     pub fn to_bits(self, dtype: DType) -> u64 {
         let float = self.as_f64();
-        // To integers of fewer bits integers wrap, and floats are clamped.
+        // Conversion to narrower integers wraps integers and clamps floats.
         let int = |clamped: fn(f64) -> u64| match self {
             Scalar::Bool(b) => b as u64,
             Scalar::Int(i) => i as u64,
@@ -74,7 +74,7 @@ impl Scalar {
             DType::U64 => int(|f| f as u64),
             DType::F16 => Float16::from_f64(float).0 as u64,
             DType::BF16 => BFloat16::from_f64(float).0 as u64,
-            // An integer goes straight to single precision, not through double: one rounding.
+            // An integer is converted directly to single precision, not through double: one rounding.
             DType::F32 => match self {
                 Scalar::Int(i) => (i as f32).to_bits() as u64,
                 Scalar::Large(i) => (i as f32).to_bits() as u64,
@@ -104,7 +104,7 @@ impl Scalar {
         }
     }
 
-    /// Whether a word holds it in `dtype`.
+    /// Whether one word holds it in `dtype`.
     pub const fn fits_word(self, dtype: DType) -> bool {
         !matches!((self, dtype), (Scalar::Complex(..), DType::C128))
     }
@@ -118,10 +118,10 @@ impl Scalar {
         bytes
     }
 
-    /// The scalar that the bytes of an element stand for.
+    /// The scalar of an element's bytes.
     ///
     /// # Panics
-    /// If there are fewer bytes than the dtype's elements have.
+    /// If there are fewer bytes than an element of the dtype has.
     pub fn from_bytes(bytes: &[u8], dtype: DType) -> Scalar {
         let word = |part: &[u8]| part.iter().rev().fold(0u64, |word, byte| word << 8 | *byte as u64);
         match dtype {
@@ -130,7 +130,7 @@ impl Scalar {
         }
     }
 
-    /// The value of an integer.
+    /// The value as an integer, if it is one.
     pub const fn as_integer(self) -> Option<i128> {
         match self {
             Scalar::Int(i) => Some(i as i128),
@@ -139,7 +139,7 @@ impl Scalar {
         }
     }
 
-    /// Whether the scalar is an integer that `dtype`, an integer dtype, cannot hold.
+    /// Whether the scalar is an integer outside the range of `dtype`, an integer dtype.
     pub const fn overflows(self, dtype: DType) -> bool {
         match (self.as_integer(), dtype.kind()) {
             (Some(value), Kind::Int) => {
@@ -150,7 +150,7 @@ impl Scalar {
         }
     }
 
-    /// As [`Scalar::to_bits`], for a number that a user writes into an array: integers must fit.
+    /// As [`Scalar::to_bits`], for a number that a user writes into an array: integers must be in range.
     pub fn to_bits_checked(self, dtype: DType) -> Result<u64> {
         if self.overflows(dtype) {
             let text = format!("integer {self} is out of bounds for {dtype}");
@@ -159,7 +159,7 @@ impl Scalar {
         Ok(self.to_bits(dtype))
     }
 
-    /// The scalar that element bits of `dtype` stand for.
+    /// The scalar of element bits of `dtype`.
     pub fn from_bits(bits: u64, dtype: DType) -> Scalar {
         match dtype {
             DType::Bool => Scalar::Bool(bits & 0xff != 0),
@@ -183,7 +183,7 @@ impl Scalar {
         }
     }
 
-    /// The value as a double; of a complex number, its real part.
+    /// The value as `f64`; for a complex number, its real part.
     pub fn as_f64(self) -> f64 {
         match self {
             Scalar::Bool(b) => b as u8 as f64,

@@ -1,15 +1,15 @@
-//! Settings: what the environment says, read once at the start. A value that makes no sense is passed over, and said so.
+//! Settings from the environment, read once at start-up. Invalid values are ignored with a warning.
 
 use std::ops::RangeInclusive;
 
-/// Where settings are read from, and who is told about those that make no sense.
+/// The source of settings, and where warnings about invalid ones go.
 pub struct Settings<'a> {
     var: &'a dyn Fn(&str) -> Option<String>,
     complain: &'a dyn Fn(&str),
 }
 
 impl Settings<'static> {
-    /// The environment of the process; complaints go to standard error.
+    /// The environment of the process; warnings go to standard error.
     pub fn environment() -> Settings<'static> {
         Settings {
             var: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
@@ -19,12 +19,12 @@ impl Settings<'static> {
 }
 
 impl<'a> Settings<'a> {
-    /// Settings from somewhere else.
+    /// Settings from another source.
     pub fn new(var: &'a dyn Fn(&str) -> Option<String>, complain: &'a dyn Fn(&str)) -> Settings<'a> {
         Settings { var, complain }
     }
 
-    /// The setting as `parse` understands it; `None` if it is absent or empty, or if it makes no sense.
+    /// Reads a setting with `parse`; `None` if it is absent, empty or invalid.
     pub fn read<T>(&self, name: &str, wanted: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let value = (self.var)(name)?;
         let value = value.trim();
@@ -33,24 +33,24 @@ impl<'a> Settings<'a> {
         }
         let parsed = parse(value);
         if parsed.is_none() {
-            (self.complain)(&format!("{name}={value} is passed over: it must be {wanted}"));
+            (self.complain)(&format!("{name}={value} is ignored: it must be {wanted}"));
         }
         parsed
     }
 
-    /// A whole number from `least` on.
+    /// An integer of at least `least`.
     pub fn number(&self, name: &str, least: usize) -> Option<usize> {
-        let wanted = format!("a whole number from {least} on");
+        let wanted = format!("an integer >= {least}");
         self.read(name, &wanted, |value| value.parse().ok().filter(|number| *number >= least))
     }
 
-    /// A whole number within bounds.
+    /// An integer within bounds.
     pub fn number_within(&self, name: &str, range: RangeInclusive<usize>) -> Option<usize> {
-        let wanted = format!("a whole number from {} to {}", range.start(), range.end());
+        let wanted = format!("an integer from {} to {}", range.start(), range.end());
         self.read(name, &wanted, |value| value.parse().ok().filter(|number| range.contains(number)))
     }
 
-    /// On or off.
+    /// A switch: `0` or `1`.
     pub fn switch(&self, name: &str) -> Option<bool> {
         self.read(name, "0 or 1", |value| match value {
             "0" => Some(false),
@@ -59,7 +59,7 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// Another program's setting: what makes no sense here may do so there.
+    /// A setting of another program, for which values that are invalid here may be valid.
     pub fn foreign(&self, name: &str) -> Option<String> {
         (self.var)(name)
     }
@@ -84,12 +84,12 @@ mod tests {
         assert_eq!((settings.number("A", 1), settings.number("C", 1), settings.number("D", 1)), (Some(3), None, None));
         assert!(complaints.borrow().is_empty());
         assert_eq!((settings.number_within("A", 1..=3), settings.number_within("A", 4..=9)), (Some(3), None));
-        assert_eq!(complaints.take(), ["A=3 is passed over: it must be a whole number from 4 to 9"]);
+        assert_eq!(complaints.take(), ["A=3 is ignored: it must be an integer from 4 to 9"]);
         assert_eq!((settings.number("B", 0), settings.switch("B"), settings.number("A", 4)), (None, None, None));
         let expected = [
-            "B=many is passed over: it must be a whole number from 0 on",
-            "B=many is passed over: it must be 0 or 1",
-            "A=3 is passed over: it must be a whole number from 4 on",
+            "B=many is ignored: it must be an integer >= 0",
+            "B=many is ignored: it must be 0 or 1",
+            "A=3 is ignored: it must be an integer >= 4",
         ];
         assert_eq!(*complaints.borrow(), expected);
     }

@@ -1,11 +1,11 @@
-//! Dimensions of an array, inline: a shape never allocates.
+//! The dimensions of an array, stored inline: a shape never allocates.
 
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// The most dimensions an array may have.
+/// Maximum number of dimensions.
 pub const MAX_RANK: usize = 32;
 
 /// The extent of each dimension. Dereferences to a slice.
@@ -30,7 +30,7 @@ impl Shape {
         Shape::of(dims).checked()
     }
 
-    /// The shape, if its elements can be addressed: every layout of it stays within the range of offsets.
+    /// The shape, if its elements can be addressed: offsets of every layout of it are in range.
     pub fn checked(self) -> Result<Shape> {
         let size = self.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
         if size.is_none_or(|n| n > isize::MAX as usize / 16) {
@@ -39,10 +39,10 @@ impl Shape {
         Ok(self)
     }
 
-    /// As [`Shape::new`] for extents known to be few.
+    /// As [`Shape::new`], for a known number of extents.
     ///
     /// # Panics
-    /// Above [`MAX_RANK`] dimensions.
+    /// If there are more than [`MAX_RANK`] dimensions.
     pub fn of(dims: &[usize]) -> Shape {
         let mut all = [0; MAX_RANK];
         all[..dims.len()].copy_from_slice(dims);
@@ -59,21 +59,21 @@ impl Shape {
         self.iter().product()
     }
 
-    /// The shape with one more dimension at the end.
+    /// Appends a dimension.
     ///
     /// # Panics
-    /// If the shape has [`MAX_RANK`] dimensions already.
+    /// If the shape already has [`MAX_RANK`] dimensions.
     pub fn push(&mut self, dim: usize) {
         self.dims[self.rank as usize] = dim;
         self.rank += 1;
     }
 
-    /// The extents, for changing one in place.
+    /// The extents, mutable.
     pub fn dims_mut(&mut self) -> &mut [usize] {
         &mut self.dims[..self.rank as usize]
     }
 
-    /// The shape both broadcast to, or `None` if they do not.
+    /// The shape that both broadcast to; `None` if there is none.
     pub fn broadcast(&self, other: &Shape) -> Option<Shape> {
         let rank = self.rank().max(other.rank());
         let mut out = Shape::of(&[0; MAX_RANK][..rank]);
@@ -90,7 +90,7 @@ impl Shape {
         Some(out)
     }
 
-    /// `axis` counted from the front, for axes counted from either end.
+    /// Normalises a negative axis.
     pub fn axis(&self, axis: isize) -> Result<usize> {
         let rank = self.rank() as isize;
         if axis < -rank || axis >= rank {
@@ -103,7 +103,7 @@ impl Shape {
     }
 }
 
-// Most shapes use few of their places: the others are not looked at.
+// Unused entries are ignored: most shapes use few.
 impl PartialEq for Shape {
     fn eq(&self, other: &Shape) -> bool {
         **self == **other
@@ -126,7 +126,7 @@ impl Deref for Shape {
 }
 
 impl fmt::Display for Shape {
-    /// As Python writes a tuple.
+    /// Formats as a Python tuple.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         for (i, d) in self.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! What kernels receive from the engine: threads to split work over, and a ledger for bytes.
+//! What kernels get from the engine: threads to split work over, and a ledger for bytes.
 
-/// Threads that share one task's work. How many there are never changes a result: what is split, and
-/// where, is decided by the kernel from shapes alone.
+/// Threads that share the work of one task. Their number never changes a result: the kernel splits its work by shapes
+/// alone.
 pub trait Team: Sync {
-    /// How many threads might take part, the caller included.
+    /// Maximum number of threads that take part, including the caller.
     fn width(&self) -> usize;
 
-    /// Calls `piece(0)`, ..., `piece(pieces - 1)`, each once, on any thread of the team, and returns when
-    /// all are done. A panic in a piece reaches the caller after the others are done.
+    /// Calls `piece(0)`, ..., `piece(pieces - 1)`, each once, on any thread of the team, and returns when all are done.
+    /// A panic in a piece is resumed in the caller after the others are done.
     fn split(&self, pieces: usize, piece: &(dyn Fn(usize) + Sync));
 }
 
-/// The team of one: the caller.
+/// The team that consists of the caller alone.
 pub struct Solo;
 
 impl Team for Solo {
@@ -26,11 +26,11 @@ impl Team for Solo {
     }
 }
 
-/// Who counts the bytes of a device. Allocators report to it; the engine admits tasks by it.
+/// Counts the bytes of a device. Allocators report to it, and the engine admits tasks by it.
 pub trait BytesLedger: Send + Sync {
-    /// These bytes are now live.
+    /// Adds live bytes.
     fn charge(&self, bytes: usize);
 
-    /// These bytes are no longer live.
+    /// Subtracts live bytes.
     fn release(&self, bytes: usize);
 }

@@ -1,4 +1,4 @@
-//! The CPU as a backend: each kernel of a plan becomes one of this crate's executables.
+//! The CPU backend: compiles each kernel of a plan to one of this crate's executables.
 
 use crate::fill::Filler;
 use crate::need::reserved;
@@ -20,7 +20,7 @@ pub struct CpuBackend {
 }
 
 impl CpuBackend {
-    /// The backend for the best instruction set here, or a plainer one if the environment asks for it.
+    /// The backend for the best instruction set of this CPU, or for the one that `FORERUN_ISA` names.
     pub fn new() -> CpuBackend {
         CpuBackend { target: Target::new(Isa::detect()) }
     }
@@ -28,14 +28,14 @@ impl CpuBackend {
     /// The backend for one instruction set.
     ///
     /// # Panics
-    /// If the processor does not have it.
+    /// If the CPU does not support it.
     pub fn with_isa(isa: Isa) -> CpuBackend {
-        assert!(isa.is_available(), "this processor has no {}", isa.name());
+        assert!(isa.is_available(), "this CPU does not support {}", isa.name());
         CpuBackend { target: Target::new(isa) }
     }
 
-    /// The same backend, but that pointwise programs over at least so many elements become machine code where there is
-    /// some for them. `usize::MAX` leaves all of them to the interpreter.
+    /// Compiles pointwise programs over at least `elements` elements to machine code, where possible. `usize::MAX`
+    /// disables machine code.
     pub fn emit_from(mut self, elements: usize) -> CpuBackend {
         self.target.emit_from = elements;
         self

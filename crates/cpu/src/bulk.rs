@@ -1,37 +1,37 @@
-//! Copies of adjacent bytes.
+//! Copies of contiguous bytes.
 //!
-//! The C library copies some kilobytes and more with one string instruction. Where the source is aligned and the target is not,
-//! as in `out[1:] = x[:-1]`, AMD's Zen 3 and Zen 4 take up to twenty times as long for it as for a loop of vectors.
-//! So copies to such targets are loops of vectors here, whose stores are aligned.
+//! From a few kilobytes on, the C library copies with a string instruction (`rep movsb`). If the source is aligned and
+//! the target is not, as in `out[1:] = x[:-1]`, that instruction is up to twenty times slower than a vector loop on AMD
+//! Zen 3 and Zen 4. For such targets this module uses a vector loop with aligned stores.
 //!
-//! The processor compares the low 12 bits of a load's address with those of the stores before it, and holds a load back that seems to
-//! read what is being stored. Where the target lies a few bytes ahead of the source by these bits, as it does there too, a loop
-//! that runs from the last byte to the first never meets its own stores.
+//! The CPU compares the low 12 bits of a load's address with those of earlier stores, and delays a load that seems to
+//! overlap one (4K aliasing). That happens if the target is a few bytes ahead of the source in these bits, so the loop
+//! then runs backwards, where loads do not follow their own stores.
 
-/// From so many bytes on the C library may use the string instruction.
+/// From this many bytes on, the C library may use the string instruction.
 const LONG: usize = 2048;
 
 /// Copies bytes.
 ///
 /// # Safety
-/// So many bytes must be readable and writable, and must not overlap.
+/// `bytes` bytes must be readable at `from` and writable at `to`, and the ranges must not overlap.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     if bytes >= LONG && !(to as usize).is_multiple_of(64) && is_x86_feature_detected!("avx") {
-        // SAFETY: the caller's promise; the instruction set was asked for, and there are more bytes than the loop needs.
+        // SAFETY: guaranteed by the caller; AVX was detected, and there are at least 256 bytes.
         return unsafe { vectors(from, to, bytes) };
     }
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) }
 }
 
-/// Bytes by which a target may be ahead of its source, by the low 12 bits of the addresses, for loads to meet the stores before them.
+/// The distance, in the low 12 bits of the addresses, up to which a target ahead of its source causes 4K aliasing.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 512;
 
 /// # Safety
-/// As for [`copy`], for at least 256 bytes. The processor must have AVX.
+/// As for [`copy`], for at least 256 bytes. The CPU must support AVX.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 unsafe fn vectors(from: *const u8, to: *mut u8, bytes: usize) {
@@ -39,8 +39,8 @@ unsafe fn vectors(from: *const u8, to: *mut u8, bytes: usize) {
     const WIDE: usize = size_of::<__m256i>();
     const TURN: usize = 4 * WIDE;
     debug_assert!(bytes >= 2 * TURN);
-    // SAFETY: the first and the last vectors lie within the bytes, of which there are more than a turn; all others lie
-    // between them. What two of them cover gets the same bytes twice.
+    // SAFETY: the first and the last vector lie within the range, which is longer than one iteration; all others lie
+    // between them. Where two vectors overlap, both write the same bytes.
     unsafe {
         let load =
             |at: usize| -> [__m256i; 4] { std::array::from_fn(|k| _mm256_loadu_si256(from.add(at + k * WIDE).cast())) };
@@ -79,7 +79,7 @@ mod tests {
                 for bytes in [0, 1, 100, 2047, 2048, 2049, 2100, 2175, 2176, 2177, 4096, 5000] {
                     let mut to = vec![255u8; 6000];
                     let first = to.as_ptr().align_offset(64) + shift;
-                    // SAFETY: both vectors are longer than what is copied.
+                    // SAFETY: both buffers are longer than the copied range.
                     unsafe { copy(from.as_ptr().add(ahead), to.as_mut_ptr().add(first), bytes) };
                     let [before, made, after] = [0..first, first..first + bytes, first + bytes..6000].map(|r| &to[r]);
                     assert_eq!(made, &from[ahead..ahead + bytes], "{bytes} bytes, {shift} from a line's start");

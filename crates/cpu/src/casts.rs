@@ -1,21 +1,21 @@
-//! Casts: from any dtype to any other.
+//! Casts from any dtype to any other.
 //!
-//! To a complex number, what is cast becomes the real part; from one, the real part is cast, for inference has seen to it that
-//! this is meant. To an integer, an integer wraps, and a float is cut off towards zero and clamped (NaN is 0); to bool, whether not zero.
-//! Everything is rounded once, but for 64-bit integers on their way to a half float, which are doubles first.
-//! (NumPy leaves floats beyond the range of an integer to the processor; clamping gives the same everywhere.)
+//! A cast to complex sets the imaginary part to 0; a cast from complex takes the real part (inference has rejected
+//! implicit ones). Integer to integer wraps. Float to integer truncates and saturates; NaN becomes 0. A cast to bool is
+//! `x != 0`. Every cast rounds once, except for 64-bit integers to half floats, which go through double precision.
+//! (NumPy leaves out-of-range floats to the CPU; saturation gives the same result everywhere.)
 
 use crate::each;
 use crate::loops::{self, Loop};
 use crate::simd::{Baseline, Set};
 use forerun_base::{BFloat16, Complex, DType, Float16};
 
-/// An element of another dtype, cast.
+/// Conversion from an element of another dtype.
 pub(crate) trait CastFrom<A>: Copy {
-    /// The cast.
+    /// Converts one element.
     fn cast_from(value: A) -> Self;
 
-    /// The casts of the first elements, as many as there is room for.
+    /// Converts the first elements of a slice, as many as fit into the target.
     #[inline(always)]
     fn cast_all(from: &[A], to: &mut [Self])
     where
@@ -27,7 +27,7 @@ pub(crate) trait CastFrom<A>: Copy {
     }
 }
 
-/// Calls `$then!` with the type of the elements of each dtype.
+/// Calls `$then!` with the element type of each dtype.
 macro_rules! for_each_dtype {
     ($then:ident) => {
         $then! {
@@ -62,7 +62,7 @@ macro_rules! numbers {
 
 numbers! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
 
-/// A float cut off towards zero and clamped. Of an array, the compiler makes vector instructions of it, as it does not of `as`.
+/// Truncating and saturating float-to-integer conversion. Unlike `as`, the compiler vectorizes it.
 macro_rules! to_whole {
     ($($from:ident to $to:ident by $wide:ident, $least:literal, $beyond:literal;)*) => {
         $(impl CastFrom<$from> for $to {
@@ -71,7 +71,7 @@ macro_rules! to_whole {
                 let low = if value > $least { value } else { $least };
                 let inside = low < $beyond;
                 let held = if inside { low } else { 0.0 };
-                // SAFETY: between the smallest integer and the largest, and no NaN.
+                // SAFETY: the value lies within the range of the integer type and is not NaN.
                 let whole = unsafe { held.to_int_unchecked::<$wide>() } as $to;
                 let whole = if inside { whole } else { $to::MAX };
                 if value == value { whole } else { 0 }
@@ -82,7 +82,8 @@ macro_rules! to_whole {
     (@ $from:ident to i64) => {
         #[inline(always)]
         fn cast_all(from: &[$from], to: &mut [i64]) {
-            // Few instruction sets have this conversion, and all have that to 32 bits, which serves nearly all numbers.
+            // Few instruction sets have this conversion, but all have the one to 32 bits, which suffices for nearly all
+            // numbers.
             const STEP: usize = 32;
             for (from, to) in from.chunks(STEP).zip(to.chunks_mut(STEP)) {
                 let mut near = true;
@@ -91,7 +92,7 @@ macro_rules! to_whole {
                 }
                 if near {
                     for (to, &value) in to.iter_mut().zip(from) {
-                        // SAFETY: within the range of 32 bits, and no NaN.
+                        // SAFETY: the value lies within the range of 32 bits and is not NaN.
                         *to = unsafe { value.to_int_unchecked::<i32>() } as i64;
                     }
                 } else {
@@ -204,7 +205,8 @@ macro_rules! between {
 
 between! { f32 to f32, f32 to f64, f64 to f32, f64 to f64, }
 
-/// Whether a cast has vectors in every instruction set: between dtypes that have, and between those and narrow integers.
+/// Whether a cast is vectorized for every instruction set: both dtypes have vectors, or one has and the other is a
+/// narrow integer.
 pub(crate) const fn is_fast(from: DType, to: DType) -> bool {
     const fn is_narrow(dtype: DType) -> bool {
         matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32)
@@ -213,7 +215,7 @@ pub(crate) const fn is_fast(from: DType, to: DType) -> bool {
     from_fast && (to_fast || is_narrow(to)) || is_narrow(from) && to_fast
 }
 
-/// The loop that casts, with vectors of the set if [`is_fast`], else of the baseline.
+/// The cast loop: with vectors of the set if [`is_fast`], otherwise with those of the baseline.
 pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
     if !is_fast(from, to) {
         return Some(any(from, to));

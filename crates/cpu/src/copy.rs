@@ -1,7 +1,7 @@
-//! Copies that change how elements lie: strided to dense, dense to strided, and both at once.
+//! Copies between layouts: strided to dense, dense to strided, and both at once.
 //!
-//! Invariant: source and target do not overlap. Where one walks rows and the other columns, the copy goes in square
-//! blocks, so that each cache line is used whole while it is there.
+//! Invariant: source and target do not overlap. A transposing copy works in square blocks, so that each cache line is
+//! used completely while it is cached.
 
 use crate::bulk;
 use crate::gather::strided;
@@ -17,10 +17,10 @@ pub(crate) struct Copy {
     size: usize,
 }
 
-/// A block of a transposing copy: elements adjacent in the source, long enough to nontemporal, and in the target.
+/// The length of a block of a transposing copy along the source: long enough for non-temporal stores.
 const LONG: usize = 64;
 const SIDE: usize = 32;
-/// Elements of a row that are moved one by one.
+/// Rows of up to this many elements are copied element by element.
 const SHORT: usize = 16;
 
 impl Copy {
@@ -37,7 +37,7 @@ impl Copy {
                 _ => dims.push((extent, f, t)),
             }
         }
-        // A transposing copy: bring the dimension that the source walks next to the innermost.
+        // For a transposing copy, move the dimension with unit stride in the source next to the innermost one.
         if let Some(&(_, last, _)) = dims.last()
             && last != 1
             && let Some(d) = dims.iter().position(|&(_, f, _)| f == 1)
@@ -51,12 +51,12 @@ impl Copy {
         Copy { dims, size: from.shape.size() }
     }
 
-    /// From a layout to dense rows of the same shape.
+    /// A copy from a layout to a dense array of the same shape.
     pub(crate) fn to_dense(from: &Layout) -> Copy {
         Copy::new(from, &Layout::dense(from.shape))
     }
 
-    /// From anywhere to a part of a dense array: the part's shape, and the array's strides.
+    /// A copy into a region of a dense array, given the region's shape and the array's strides.
     pub(crate) fn into_part(from: &Layout, shape: Shape, strides: &[isize]) -> Copy {
         Copy::new(from, &Layout::strided(shape, strides))
     }
@@ -65,7 +65,7 @@ impl Copy {
         self.size
     }
 
-    /// Slices that belong together: a transposing copy goes in blocks of so many.
+    /// The granularity of slices: transposing copies work in blocks of this many.
     pub(crate) fn grain(&self) -> usize {
         match self.dims[..] {
             [(_, 1, _), _] => LONG,
@@ -73,7 +73,7 @@ impl Copy {
         }
     }
 
-    /// How many slices the outermost dimension can be cut into, and how many elements each has.
+    /// The number of slices along the outermost dimension, and the elements of each.
     pub(crate) fn slices(&self) -> (usize, usize) {
         (self.dims[0].0, self.size / self.dims[0].0.max(1))
     }
@@ -81,9 +81,10 @@ impl Copy {
     /// Copies slices `first .. last` of the outermost dimension.
     ///
     /// # Safety
-    /// Both addresses must be those of the layouts' first elements, of `size` bytes each, and reach all of them.
+    /// Both addresses must be those of the first elements, of `size` bytes each, and be valid for all elements of their
+    /// layouts.
     pub(crate) unsafe fn run(&self, from: *const u8, to: *mut u8, size: usize, first: usize, last: usize) {
-        // SAFETY: the caller's promise; the sizes are those of the types.
+        // SAFETY: guaranteed by the caller; the sizes match the types.
         unsafe {
             match size {
                 1 => self.run_as::<u8>(from.cast(), to.cast(), first, last),
@@ -97,7 +98,7 @@ impl Copy {
 
     unsafe fn run_as<T: std::marker::Copy>(&self, from: *const T, to: *mut T, first: usize, last: usize) {
         let (_, f, t) = self.dims[0];
-        // SAFETY: slices of what the caller promises.
+        // SAFETY: slices of the ranges that the caller guarantees.
         unsafe {
             let (from, to) = (from.offset(first as isize * f), to.offset(first as isize * t));
             let mut dims = [(1, 0, 0); MAX_RANK];
@@ -114,7 +115,7 @@ impl Copy {
 }
 
 unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *const T, to: *mut T, past: bool) {
-    // SAFETY: every offset is that of an element of both layouts.
+    // SAFETY: every offset belongs to an element of both layouts.
     unsafe {
         match *dims {
             [] => to.write(from.read()),
@@ -124,7 +125,7 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
                 std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), n).fill(value);
             }
             [(n, f, 1)] => strided(from, f, to, n),
-            // Short rows: a call for each would take longer than to move it.
+            // Short rows: a call of `memcpy` takes longer than the copy.
             [(n, f, t), (m, 1, 1)] if m <= SHORT => {
                 for i in 0..n as isize {
                     let (from, to) = (from.offset(i * f), to.offset(i * t));
@@ -155,7 +156,7 @@ unsafe fn nest<T: std::marker::Copy>(dims: &[(usize, isize, isize)], from: *cons
     }
 }
 
-/// Writes each of `n` elements so many times, which is known when this is compiled: vectors are shuffled then.
+/// Repeats each of `n` elements `TIMES` times. The count is a compile-time constant, so the compiler uses shuffles.
 unsafe fn copies<T: std::marker::Copy, const TIMES: usize>(from: *const T, to: *mut T, n: usize) {
     for i in 0..n {
         // SAFETY: elements of both layouts.
@@ -163,21 +164,21 @@ unsafe fn copies<T: std::marker::Copy, const TIMES: usize>(from: *const T, to: *
     }
 }
 
-/// Copies a `rows x columns` matrix whose columns are adjacent and `stride` apart to rows that are.
+/// Transposes a `rows x columns` matrix with contiguous columns, `from_stride` apart, to contiguous rows.
 ///
 /// # Safety
-/// Both addresses must reach all elements, and must not overlap.
+/// Both addresses must be valid for all elements, and the ranges must not overlap.
 pub(crate) unsafe fn transpose<T: std::marker::Copy>(
     (rows, columns): (usize, usize),
     (from, from_stride): (*const T, isize),
     (to, to_stride): (*mut T, isize),
 ) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { blocks((rows, 1, to_stride), (columns, from_stride, 1), from, to, false) }
 }
 
-/// The source is adjacent along `rows`, the target along `columns` or not at all. With `past`, lines of the target may pass by
-/// the cache; a fence follows.
+/// Copies in blocks. The source is contiguous along `rows`; the target may be contiguous along `columns`. With `past`,
+/// full lines of the target use non-temporal stores; the caller must then issue a fence.
 unsafe fn blocks<T: std::marker::Copy>(
     (rows, _, to_row): (usize, isize, isize),
     (columns, from_column, to_column): (usize, isize, isize),
@@ -187,7 +188,7 @@ unsafe fn blocks<T: std::marker::Copy>(
 ) {
     let tiles = size_of::<T>() == 4 && to_column == 1 && transpose_tile::is_available();
     let nontemporal = past && (to as usize).is_multiple_of(64) && (to_row * 4) % 64 == 0;
-    // SAFETY: every offset is that of an element of both layouts.
+    // SAFETY: every offset belongs to an element of both layouts.
     unsafe {
         for r in (0..rows).step_by(LONG) {
             let height = LONG.min(rows - r);
@@ -206,7 +207,7 @@ unsafe fn blocks<T: std::marker::Copy>(
                     plain((0..high, wide..width), (from, from_column), (to, to_row, 1));
                     plain((high..height, 0..width), (from, from_column), (to, to_row, 1));
                 } else if height == LONG && width == SIDE && to_column == 1 {
-                    // Through a block of its own: both sides then see whole lines.
+                    // Use a local block, so that both sides access full cache lines.
                     let mut block = [[std::mem::MaybeUninit::<T>::uninit(); SIDE]; LONG];
                     for j in 0..SIDE {
                         let line = from.offset(j as isize * from_column);
@@ -226,7 +227,7 @@ unsafe fn blocks<T: std::marker::Copy>(
     }
 }
 
-/// Some rows and columns of a block, element by element.
+/// Copies some rows and columns of a block, element by element.
 unsafe fn plain<T: std::marker::Copy>(
     (rows, columns): (Range<usize>, Range<usize>),
     (from, from_column): (*const T, isize),
@@ -234,7 +235,7 @@ unsafe fn plain<T: std::marker::Copy>(
 ) {
     for i in rows.start as isize..rows.end as isize {
         for j in columns.start as isize..columns.end as isize {
-            // SAFETY: every offset is that of an element of both layouts.
+            // SAFETY: every offset belongs to an element of both layouts.
             unsafe { to.offset(i * to_row + j * to_column).write(from.offset(i + j * from_column).read()) };
         }
     }
@@ -252,9 +253,9 @@ mod tests {
         let from: Vec<T> = (0..rows * columns).map(of).collect();
         let copy = Copy::to_dense(&Layout::dense(Shape::of(&[columns, rows])).permute(&[1, 0]));
         let mut to = vec![of_first(&from); rows * columns + 64];
-        // Aligned to a cache line, so that lines may pass by the cache.
+        // Aligned to a cache line, so that non-temporal stores are possible.
         let skip = to.as_ptr().align_offset(64);
-        // SAFETY: both have the elements of the layouts.
+        // SAFETY: both buffers have the elements of the layouts.
         unsafe {
             let to = to.as_mut_ptr().add(skip).cast();
             copy.run(from.as_ptr().cast(), to, size_of::<T>(), 0, copy.slices().0);

@@ -1,10 +1,10 @@
-//! Loops over single elements, which the compiler turns into vector instructions of the set: integers, comparisons and casts.
+//! Loops over single elements that the compiler vectorizes for the instruction set: integers, comparisons and casts.
 //!
-//! A loop over whole slices vectorizes better than one over short arrays of elements: truth values are packed, a byte each, from
-//! several registers at once, and the number of elements in a step follows from the widest dtype.
+//! Loops over slices vectorize better than loops over short arrays of elements: truth values, one byte each, are packed
+//! from several registers at once, and the unrolling follows the widest dtype.
 //!
-//! Invariant: the result may lie where an operand does, at the same address; then the elements of a block are copied before any of
-//! its results is written.
+//! Invariant: the output may have the address of an operand. The elements of a block are then copied before any result
+//! of the block is written.
 
 use crate::casts::CastFrom;
 use crate::loops::LoopInput;
@@ -13,7 +13,7 @@ use forerun_ops::Body;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Elements that are copied at a time where the result lies on an operand.
+/// Elements copied at a time if the output aliases an operand.
 const BLOCK: usize = 256;
 
 /// The loop of an op.
@@ -23,10 +23,10 @@ pub(crate) trait Each {
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize);
 }
 
-/// A loop with the features of a set.
+/// Runs a loop with the CPU features of a set.
 ///
 /// # Safety
-/// As for [`crate::loops::Loop`]; the processor must have the set's features.
+/// As for [`crate::loops::Loop`]; the CPU must support the set.
 pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     struct Job<'a, K> {
         to: *mut u8,
@@ -38,30 +38,30 @@ pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], co
         type Out = ();
         #[inline(always)]
         fn run(self) {
-            // SAFETY: whoever calls a loop promises the elements.
+            // SAFETY: the caller of a loop guarantees the elements.
             unsafe { K::each(self.to, self.from, self.count) }
         }
     }
-    // Of no elements, the addresses may be anything.
+    // With no elements, the addresses may be invalid.
     if count == 0 {
         return;
     }
-    // SAFETY: whoever calls a loop of a set promises its features.
+    // SAFETY: the caller of a loop guarantees the set's features.
     unsafe { S::vectorize(Job { to, from, count, kind: PhantomData::<K> }) }
 }
 
-/// An operand: elements in a row, or one for all.
+/// An operand: contiguous elements, or one broadcast element.
 #[derive(Clone, Copy)]
 enum Of<'a, T> {
     Each(&'a [T]),
     All(T),
 }
 
-/// Where an operand is read, and room for a block of it.
+/// The address of an operand, and a buffer for a block of it.
 struct Source<T> {
     from: *const T,
     moves: bool,
-    /// Whether none of the elements lies in the result.
+    /// Whether the operand does not overlap the output.
     apart: bool,
     block: [MaybeUninit<T>; BLOCK],
 }
@@ -75,13 +75,13 @@ impl<T: Copy> Source<T> {
         Source { from: operand.from.cast(), moves, apart, block: [MaybeUninit::uninit(); BLOCK] }
     }
 
-    /// Elements `start .. start + count`; at most a block of them unless they are apart from the result.
+    /// Elements `start .. start + count`; at most one block, unless the operand does not overlap the output.
     ///
     /// # Safety
-    /// They must be there.
+    /// The elements must be valid.
     #[inline(always)]
     unsafe fn get(&mut self, start: usize, count: usize) -> Of<'_, T> {
-        // SAFETY: elements of the operand, or a copy of them in the block.
+        // SAFETY: elements of the operand, or their copy in the block.
         unsafe {
             if !self.moves {
                 return Of::All(self.from.read());
@@ -96,17 +96,17 @@ impl<T: Copy> Source<T> {
     }
 }
 
-/// Calls `part` with the start and the length of each piece that is computed at once, and its results' place.
+/// Calls `part` with the start of each block and the slice for its results.
 ///
 /// # Safety
-/// `count` elements must be writable; `part` may read what was there before.
+/// `count` elements must be writable; `part` may read their old contents through the operands.
 #[inline(always)]
 unsafe fn pieces<T>(to: *mut T, count: usize, apart: bool, mut part: impl FnMut(usize, &mut [T])) {
     let most = if apart { count.max(1) } else { BLOCK };
     let mut start = 0;
     while start < count {
         let length = most.min(count - start);
-        // SAFETY: elements of the result; operands that lie there are copied first, and are not looked at in place.
+        // SAFETY: elements of the output; aliasing operands are copied first, so nothing else refers to them.
         part(start, unsafe { std::slice::from_raw_parts_mut(to.add(start), length) });
         start += length;
     }
@@ -120,10 +120,10 @@ fn fill<T>(to: &mut [T], element: impl Fn(usize) -> T) {
     }
 }
 
-/// An element of a slice as long as the result.
+/// Element `i` of a slice that is as long as the output.
 #[inline(always)]
 fn at<T: Copy>(slice: &[T], i: usize) -> T {
-    // SAFETY: operands of a piece have as many elements as its result.
+    // SAFETY: the operands of a block have as many elements as its output.
     unsafe { *slice.get_unchecked(i) }
 }
 
@@ -135,7 +135,7 @@ impl<A: Copy, B: Body<(A,)>> Each for One<A, B> {
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B::Out>();
         let mut a = Source::<A>::new(from[0], to, count);
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             pieces(to, count, a.apart, |start, to| match a.get(start, to.len()) {
                 Of::Each(a) => fill(to, |i| B::apply((at(a, i),))),
@@ -153,7 +153,7 @@ impl<A: Copy, B: Body<(A, A)>> Each for Two<A, B> {
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B::Out>();
         let (mut a, mut b) = (Source::<A>::new(from[0], to, count), Source::<A>::new(from[1], to, count));
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             pieces(to, count, a.apart && b.apart, |start, to| match (a.get(start, to.len()), b.get(start, to.len())) {
                 (Of::Each(a), Of::Each(b)) => fill(to, |i| B::apply((at(a, i), at(b, i)))),
@@ -174,14 +174,14 @@ impl<M: Copy, A: Copy, B: Body<(M, A, A)>> Each for Three<M, A, B> {
         let to = to.cast::<B::Out>();
         let mut m = Source::<M>::new(from[0], to, count);
         let (mut a, mut b) = (Source::<A>::new(from[1], to, count), Source::<A>::new(from[2], to, count));
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             pieces(to, count, m.apart && a.apart && b.apart, |start, to| {
                 let n = to.len();
                 match (m.get(start, n), a.get(start, n), b.get(start, n)) {
                     (Of::Each(m), Of::Each(a), Of::Each(b)) => fill(to, |i| B::apply((at(m, i), at(a, i), at(b, i)))),
                     (m, a, b) => {
-                        // Few programs have a number here, so all of their places share a loop.
+                        // Scalar operands are rare here, so all combinations share one loop.
                         fill(to, |i| B::apply((m.at(i), a.at(i), b.at(i))));
                     }
                 }
@@ -200,14 +200,14 @@ impl<T: Copy> Of<'_, T> {
     }
 }
 
-/// A copy of elements of that type's size: the system's own, which knows the processor's fastest for any length.
+/// A copy of elements of this size. It uses `memcpy`, which selects the fastest method for any length.
 pub(crate) struct Move<T>(PhantomData<T>);
 
 impl<T: Copy> Each for Move<T> {
     #[inline(always)]
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let (to, from, moves) = (to.cast::<T>(), from[0].from.cast::<T>(), from[0].step != 0);
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             match moves {
                 true => std::ptr::copy(from, to, count),
@@ -225,7 +225,7 @@ impl<A: Copy, B: CastFrom<A>> Each for Cast<A, B> {
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let to = to.cast::<B>();
         let mut a = Source::<A>::new(from[0], to, count);
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             pieces(to, count, a.apart, |start, to| match a.get(start, to.len()) {
                 Of::Each(a) => B::cast_all(a, to),

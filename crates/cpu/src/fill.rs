@@ -1,6 +1,6 @@
-//! Fills: values made from parameters alone.
+//! Fills: values computed from parameters alone.
 //!
-//! Invariant: element `i` is a function of `i` and the scalars; the cut into pieces does not show.
+//! Invariant: element `i` depends only on `i` and the immediates, not on the split into pieces.
 
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
@@ -9,11 +9,11 @@ use forerun_base::{BFloat16, Complex, DType, Float16, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
 use std::marker::PhantomData;
 
-/// Elements of a piece: a multiple of what a batch of random blocks makes.
+/// Elements per piece: a multiple of a batch of random blocks.
 const PIECE: usize = 64 * 1024;
 const _: () = assert!(PIECE.is_multiple_of(4 * BATCH));
 
-/// How many counter blocks drawing `size` elements uses up; 0 for what is not random.
+/// The number of counter blocks that `size` elements use; 0 if the fill is not random.
 pub fn blocks_for(kind: FillKind, dtype: DType, size: usize) -> u64 {
     draw_of(kind, dtype).map_or(0, |draw| size.div_ceil(draw.per_block()) as u64)
 }
@@ -49,7 +49,7 @@ impl Filler {
     /// As for [`Executable::run`], for elements `start .. end`.
     unsafe fn piece(&self, io: Io<'_>, start: usize, end: usize) {
         let count = end - start;
-        // SAFETY: the caller's promise, for these elements; the backend has checked the instruction set.
+        // SAFETY: guaranteed by the caller, for these elements; the backend has checked the instruction set.
         unsafe {
             let to = io.outputs[0].add(start * self.fill.dtype.size());
             match self.fill.kind {
@@ -79,7 +79,7 @@ impl Filler {
     unsafe fn eye(&self, diagonal: i64, start: usize, to: *mut u8, count: usize) {
         let size = self.fill.dtype.size();
         let rank = self.fill.shape.rank();
-        // SAFETY: the caller promises `count` elements.
+        // SAFETY: the caller guarantees `count` elements.
         unsafe { std::ptr::write_bytes(to, 0, count * size) };
         if rank < 2 {
             return;
@@ -107,12 +107,12 @@ impl Executable for Filler {
             return;
         }
         if self.size <= PIECE || team.width() == 1 {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             return unsafe { self.piece(io, 0, self.size) };
         }
         let shared = Shared(io);
         team.split(self.size.div_ceil(PIECE), &|i| {
-            // SAFETY: pieces do not overlap, and the caller's promise covers each.
+            // SAFETY: pieces do not overlap, and the caller's guarantee covers each.
             unsafe { self.piece(shared.get(), i * PIECE, self.size.min((i + 1) * PIECE)) }
         });
     }
@@ -121,7 +121,7 @@ impl Executable for Filler {
 /// # Safety
 /// `count` elements of `size` bytes must be writable.
 pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; the sizes are those of the types.
+    // SAFETY: guaranteed by the caller; the sizes match the types.
     unsafe {
         match size {
             1 => std::ptr::write_bytes(to, bits as u8, count),
@@ -131,7 +131,7 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
                 .fill(std::mem::MaybeUninit::new(bits as u32)),
             8 => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<u64>>(), count)
                 .fill(std::mem::MaybeUninit::new(bits)),
-            // A complex128 whose imaginary part is zero.
+            // A complex128 number with imaginary part 0.
             _ => std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<[u64; 2]>>(), count)
                 .fill(std::mem::MaybeUninit::new([bits, 0])),
         }
@@ -139,9 +139,9 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
 }
 
 /// # Safety
-/// `count` elements of the dtype must be writable, and the processor must have the instruction set.
+/// `count` elements of the dtype must be writable, and the CPU must support the instruction set.
 unsafe fn arange(isa: Isa, dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match isa {
             #[cfg(target_arch = "x86_64")]
@@ -156,14 +156,14 @@ unsafe fn arange(isa: Isa, dtype: DType, bits: [u64; 2], first: usize, to: *mut 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn arange_avx2(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { arange_in(dtype, bits, first, to, count) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn arange_avx512(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { arange_in(dtype, bits, first, to, count) }
 }
 
@@ -175,7 +175,8 @@ unsafe fn arange_in(dtype: DType, [start, step]: [u64; 2], first: usize, to: *mu
     let float = |i: f64| real + i * real_step;
     let whole = (start as i64).wrapping_add((first as i64).wrapping_mul(step as i64));
     let (step, first) = (step as i64, first as f64);
-    // SAFETY: the caller promises `count` elements of the dtype. Positions are exact as doubles, so adding eight to one is too.
+    // SAFETY: the caller guarantees `count` elements of the dtype. Positions are exact as doubles, and so is adding
+    // eight to one.
     unsafe {
         match dtype {
             DType::F16 => march(to, count, first, |i, k| i + k as f64, |i| Float16::from_f64(float(i))),
@@ -198,8 +199,8 @@ fn advance(value: i64, places: usize, step: i64) -> i64 {
     value.wrapping_add((places as i64).wrapping_mul(step))
 }
 
-/// Writes `value(x)` for the states from `first` on, which `after` moves on by a number of places. Eight states side by side are
-/// what a compiler makes vectors of.
+/// Writes `value(state)` for consecutive states; `after` advances a state by a number of elements. Eight states at a
+/// time let the compiler vectorize the loop.
 ///
 /// # Safety
 /// `count` elements must be writable.
@@ -215,7 +216,7 @@ unsafe fn march<S: Copy, T>(
     let mut states: [S; 8] = std::array::from_fn(|k| after(first, k));
     let whole = count - count % 8;
     for i in (0..whole).step_by(8) {
-        // SAFETY: eight elements below `count`. Written as one block, or the compiler makes scattered writes of them.
+        // SAFETY: eight elements below `count`. One block write prevents the compiler from emitting scattered writes.
         unsafe { to.add(i).cast::<[T; 8]>().write_unaligned(states.map(&value)) };
         states = states.map(|state| after(state, 8));
     }

@@ -1,6 +1,7 @@
-//! Reading a strided or broadcast operand: runs of it, in the row-major order of the iteration space.
+//! Reads a strided or broadcast operand in runs, in the row-major order of the iteration space.
 //!
-//! Invariant: dimensions are collapsed once, when a kernel is compiled; adjacent ones that a single stride covers are one.
+//! Invariant: dimensions are collapsed once, when a kernel is compiled; adjacent dimensions that one stride covers are
+//! merged.
 
 use crate::bulk;
 use crate::copy::transpose;
@@ -15,7 +16,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// The walk over a layout. An array of one element has one dimension of extent 1.
+    /// The walk over a layout. A one-element array has one dimension of extent 1.
     pub(crate) fn new(layout: &Layout) -> Walk {
         let mut walk = Walk { extents: [1; MAX_RANK], strides: [0; MAX_RANK], rank: 0 };
         for (&extent, &stride) in layout.shape.iter().zip(layout.strides()) {
@@ -36,18 +37,18 @@ impl Walk {
         walk
     }
 
-    /// Whether every index names the same element.
+    /// Whether all indices refer to the same element.
     pub(crate) fn is_constant(&self) -> bool {
         self.strides[..self.rank].iter().all(|&s| s == 0)
     }
 
-    /// Whether one stride leads from each element to the next.
+    /// Whether a single stride covers all elements.
     pub(crate) fn is_line(&self) -> bool {
         self.rank == 1
     }
 
     /// Calls `run(offset, stride, done, length)` for each run of elements `start .. start + count` along the innermost
-    /// dimension: `offset` of its first element, and how many elements came before.
+    /// dimension. `offset` belongs to its first element; `done` elements precede it.
     #[inline(always)]
     pub(crate) fn runs(&self, start: usize, count: usize, mut run: impl FnMut(isize, isize, usize, usize)) {
         let last = self.rank - 1;
@@ -77,10 +78,10 @@ impl Walk {
         }
     }
 
-    /// Elements `start .. start + count` as they lie, if they lie without gaps; else `None`.
+    /// The address of elements `start .. start + count` if they are contiguous; otherwise `None`.
     ///
     /// # Safety
-    /// `base` must be the operand's first element.
+    /// `base` must be the address of the operand's first element.
     #[inline]
     pub(crate) unsafe fn in_place(
         &self,
@@ -99,12 +100,12 @@ impl Walk {
             offset += (left % self.extents[d]) as isize * self.strides[d];
             left /= self.extents[d];
         }
-        // SAFETY: an element of the operand, which the caller promises.
+        // SAFETY: an element of the operand, which the caller guarantees.
         Some(unsafe { base.offset(offset * size as isize) })
     }
 
-    /// The length of a row, if elements are adjacent down the columns of matrices and these are large: rows are then best
-    /// gathered several at a time, by [`Walk::panel`].
+    /// The length of a row, if matrices are large and contiguous along columns. Rows are then best gathered several at
+    /// a time, by [`Walk::panel`].
     pub(crate) fn transposed(&self) -> Option<usize> {
         let last = self.rank - 1;
         let large = |d: usize| self.extents[d] >= crate::transpose_tile::SIDE;
@@ -112,11 +113,12 @@ impl Walk {
             .then_some(self.extents[last])
     }
 
-    /// Copies `rows` rows from `row` on, counted over all matrices, `width` elements of each from `column` on; in the target
-    /// they lie `apart` elements apart.
+    /// Copies `width` elements, from `column` on, of `rows` rows, from `row` on, counted over all matrices. Rows of the
+    /// target are `apart` elements apart.
     ///
     /// # Safety
-    /// [`Walk::transposed`] must hold, `base` must be the operand's first element, of `size` bytes, and `to` must take the elements.
+    /// [`Walk::transposed`] must return a length, `base` must be the address of the operand's first element, of `size`
+    /// bytes, and `to` must have room for the elements.
     pub(crate) unsafe fn panel(
         &self,
         (base, size): (*const u8, usize),
@@ -136,7 +138,7 @@ impl Walk {
                 left /= self.extents[d];
             }
             let (extents, from_apart, to_apart) = ((together, width), self.strides[last], apart as isize);
-            // SAFETY: elements of one matrix, which the caller promises; the sizes are those of the types.
+            // SAFETY: elements of one matrix, which the caller guarantees; the sizes match the types.
             unsafe {
                 let (from, to) = (base.offset(offset * size as isize), to.add(done * apart * size));
                 match size {
@@ -151,12 +153,13 @@ impl Walk {
         }
     }
 
-    /// Copies elements `start .. start + count` to `to`, without gaps.
+    /// Copies elements `start .. start + count` contiguously to `to`.
     ///
     /// # Safety
-    /// `base` must be the operand's first element, and `to` must take `count` elements of `size` bytes.
+    /// `base` must be the address of the operand's first element, and `to` must have room for `count` elements of
+    /// `size` bytes.
     pub(crate) unsafe fn gather(&self, base: *const u8, size: usize, start: usize, count: usize, to: *mut u8) {
-        // SAFETY: the caller's promise; the sizes are those of the types.
+        // SAFETY: guaranteed by the caller; the sizes match the types.
         unsafe {
             match size {
                 1 => self.gather_as::<u8>(base, start, count, to),
@@ -171,7 +174,7 @@ impl Walk {
     unsafe fn gather_as<T: Copy>(&self, base: *const u8, start: usize, count: usize, to: *mut u8) {
         let (base, to) = (base.cast::<T>(), to.cast::<T>());
         self.runs(start, count, |offset, stride, done, length| {
-            // SAFETY: runs name elements of the operand, and `done + length` is at most `count`.
+            // SAFETY: runs consist of elements of the operand, and `done + length` is at most `count`.
             unsafe {
                 let (from, to) = (base.offset(offset), to.add(done));
                 match stride {
@@ -186,22 +189,22 @@ impl Walk {
     }
 }
 
-/// Elements of a run that are moved one by one: to ask for a longer copy would take longer.
+/// Runs of up to this many elements are copied element by element, which is faster than a call of `memcpy`.
 const SHORT: usize = 8;
 
-/// Copies `count` elements that lie `stride` apart. Strides that occur often are known when this is compiled, so that their
-/// elements are moved a vector at a time.
+/// Copies `count` elements that are `stride` apart. Common strides are compile-time constants, so that the compiler
+/// vectorizes them.
 ///
 /// # Safety
-/// So many elements must be readable and writable.
+/// `count` elements must be readable, `stride` apart, and writable contiguously.
 #[inline(always)]
 pub(crate) unsafe fn strided<T: Copy>(from: *const T, stride: isize, to: *mut T, count: usize) {
     #[inline(always)]
     unsafe fn known<T: Copy, const STRIDE: isize>(from: *const T, to: *mut T, count: usize) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         (0..count as isize).for_each(|i| unsafe { to.offset(i).write(from.offset(i * STRIDE).read()) });
     }
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe {
         match stride {
             -1 => known::<T, -1>(from, to, count),
@@ -237,7 +240,7 @@ mod tests {
             for count in [1, 7, 8, 9, 50] {
                 let first = if stride < 0 { 399 } else { 0 };
                 let mut to = vec![0u32; count];
-                // SAFETY: the elements are some of the data's.
+                // SAFETY: the range lies within the data.
                 unsafe { strided(data.as_ptr().add(first), stride, to.as_mut_ptr(), count) };
                 let expected: Vec<u32> = (0..count as isize).map(|i| (first as isize + i * stride) as u32).collect();
                 assert_eq!(to, expected, "stride {stride}");
@@ -252,7 +255,7 @@ mod tests {
         assert_eq!(walk.transposed(), Some(20));
         assert_eq!(Walk::new(&dense).transposed(), None);
         let data: Vec<u64> = (0..2400).collect();
-        // Rows on both sides of where a matrix ends.
+        // Ranges of rows that cross the end of a matrix.
         for (row, rows, column, width) in [(0, 16, 0, 20), (35, 10, 3, 7), (0, 120, 0, 20), (119, 1, 19, 1)] {
             let mut to = vec![0u64; rows * 24];
             // SAFETY: the layout covers `data`, and `to` holds rows of 24.

@@ -1,4 +1,4 @@
-//! Kernels, the tile interpreter and the host allocator. Knows nothing of arrays, engines or other devices.
+//! CPU kernels, the tile interpreter and the host allocator. Must not know arrays, engines or other devices.
 
 mod backend;
 mod bulk;

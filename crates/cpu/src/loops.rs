@@ -1,12 +1,12 @@
-//! One vector loop for each op, dtype and instruction set, and the table that finds it. The table is made from
-//! the rows of the catalogue: a new pointwise op needs nothing here.
+//! One vector loop for each op, dtype and instruction set, and the table that finds it. The table is generated from the
+//! catalogue, so a new pointwise op needs no change here.
 //!
-//! Floats and truth values have vectors of the set. Integers, comparisons and casts are loops over elements (`each.rs`).
-//! Arithmetic comes in carriers alone, so the other dtypes need casts (`casts.rs`) and moves. Moves, most casts of half floats and
-//! complex numbers, and the arithmetic of uint64 are compiled once, for the baseline: less code, where no speed is promised.
+//! Floats and truth values use vectors of the set. Integers, comparisons and casts are element loops (`each.rs`).
+//! Arithmetic exists for carriers only; other dtypes need casts (`casts.rs`) and moves. To limit code size, moves, most
+//! casts of half floats and complex numbers, and uint64 arithmetic are compiled for the baseline only.
 //!
-//! Invariant: a loop reads and writes exactly `count` elements an operand, and its tail runs the same vector body as
-//! the rest, so no result depends on where a piece of work was cut.
+//! Invariant: a loop reads and writes exactly `count` elements per operand. Its tail uses the same vector body as the
+//! rest, so results do not depend on how work is split.
 
 use crate::casts;
 use crate::complex;
@@ -16,8 +16,8 @@ use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
 
-/// An input of a loop: an address, and the bytes from one vector to the next. A broadcast element is a vector of copies
-/// with a step of 0.
+/// An input of a loop: an address and the byte distance between consecutive vectors. A broadcast element is a vector of
+/// copies with step 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoopInput {
     pub(crate) from: *const u8,
@@ -28,11 +28,11 @@ impl LoopInput {
     pub(crate) const NONE: LoopInput = LoopInput { from: std::ptr::null(), step: 0 };
 }
 
-/// A compiled loop: `to[i] = op(from[0][i], ...)` for `count` elements. `to` may be one of the operands.
+/// A compiled loop: `to[i] = op(from[0][i], ...)` for `count` elements. `to` may equal the address of an operand.
 pub(crate) type Loop = unsafe fn(to: *mut u8, from: &[LoopInput; 3], count: usize);
 
 /// # Safety
-/// `count` elements must be readable at the operand and writable at `to`, and the set's features present.
+/// `count` elements must be readable at the operand and writable at `to`, and the CPU must support the set.
 #[inline(always)]
 pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     let [LoopInput { from: mut a, step: a_step }, _, _] = *from;
@@ -40,7 +40,7 @@ pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, f
     if B::IS_LONG {
         for start in (0..count).step_by(V::LANES) {
             let left = count - start;
-            // SAFETY: whole vectors while there are some, then what is left of `count`, which the caller promises.
+            // SAFETY: full vectors, then the tail of `count`, which the caller guarantees.
             unsafe {
                 let x = if left < V::LANES { V::load_first(a.cast(), left) } else { V::load(a.cast()) };
                 let y = B::apply((x,));
@@ -54,7 +54,7 @@ pub(crate) unsafe fn unary<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, f
         }
         return;
     }
-    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
+    // SAFETY: full vectors first, then the tail of `count`, which the caller guarantees.
     unsafe {
         for _ in 0..count / V::LANES {
             B::apply((V::load(a.cast()),)).store(to);
@@ -77,7 +77,7 @@ pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8
     if B::IS_LONG {
         for start in (0..count).step_by(V::LANES) {
             let left = count - start;
-            // SAFETY: whole vectors while there are some, then what is left of `count`, which the caller promises.
+            // SAFETY: full vectors, then the tail of `count`, which the caller guarantees.
             unsafe {
                 let x = if left < V::LANES { V::load_first(a.cast(), left) } else { V::load(a.cast()) };
                 let y = if left < V::LANES { V::load_first(b.cast(), left) } else { V::load(b.cast()) };
@@ -92,7 +92,7 @@ pub(crate) unsafe fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8
         }
         return;
     }
-    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
+    // SAFETY: full vectors first, then the tail of `count`, which the caller guarantees.
     unsafe {
         for _ in 0..count / V::LANES {
             B::apply((V::load(a.cast()), V::load(b.cast()))).store(to);
@@ -117,7 +117,7 @@ pub(crate) unsafe fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, 
 ) {
     let [mut m, mut a, mut b] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
-    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
+    // SAFETY: full vectors first, then the tail of `count`, which the caller guarantees.
     unsafe {
         for _ in 0..count / V::LANES {
             let mask = <V::Mask as Memory>::load(m.from.cast());
@@ -146,7 +146,7 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
 ) {
     let [mut a, mut b, mut c] = *from;
     let mut to = to.cast::<<B::Out as Memory>::Elem>();
-    // SAFETY: whole vectors first, then what is left of `count`, which the caller promises.
+    // SAFETY: full vectors first, then the tail of `count`, which the caller guarantees.
     unsafe {
         for _ in 0..count / V::LANES {
             B::apply((V::load(a.from.cast()), V::load(b.from.cast()), V::load(c.from.cast()))).store(to);
@@ -163,7 +163,8 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
     }
 }
 
-/// Elements in a vector of truth values where nothing else is beside them: a byte each, they would waste most of a register.
+/// Elements per vector of truth values, if no other dtype is involved: at one byte each, fewer would waste most of a
+/// register.
 pub(crate) const TRUTHS: usize = 64;
 
 macro_rules! loops_of {
@@ -200,7 +201,7 @@ macro_rules! loops_of {
     (@ $set:ident, $dtype:expr, $arity:tt, $point:ident, $($type:ident)*) => {
         match $dtype {
             $(DType::$type => Some(loops_of!(@@ $set, $arity, $point, $type)),)*
-            // Refused by the op, or computed in the carrier.
+            // The op rejects this dtype, or computes it in its carrier.
             _ => None,
         }
     };
@@ -242,14 +243,14 @@ fn find_of<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
     whole::find::<S>(op, dtype).or_else(|| find_in::<S>(op, dtype, out))
 }
 
-/// A loop, and how many elements its vectors have.
+/// A loop and the number of elements in its vectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorLoop {
     pub(crate) run: Loop,
     pub(crate) lanes: usize,
 }
 
-/// The loop for operands of `dtype`, and for a cast with a result of `out`; `None` if the op does not take that dtype.
+/// The loop for operands of `dtype` and, for a cast, a result of `out`; `None` if the op does not take the dtype.
 pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<VectorLoop> {
     if let Some(run) = complex::find(op, dtype).or_else(|| find_move(op, dtype)) {
         return Some(VectorLoop { run, lanes: complex::LANES });
@@ -273,7 +274,7 @@ pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Vect
     run.map(|run| VectorLoop { run, lanes })
 }
 
-/// Whether a dtype has vectors in every instruction set.
+/// Whether a dtype has vectors for every instruction set.
 pub(crate) const fn is_fast(dtype: DType) -> bool {
     match dtype {
         DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64 => true,
@@ -282,7 +283,7 @@ pub(crate) const fn is_fast(dtype: DType) -> bool {
     }
 }
 
-/// The loop of an op that only moves elements: by their bytes. What is chosen from carriers has vectors.
+/// The loop of an op that only moves elements, by their size in bytes. `where` on carriers uses vectors instead.
 fn find_move(op: Point, dtype: DType) -> Option<Loop> {
     fn of_size<T: Copy, V: Memory + Num<Mask: Memory>>(op: Point, carried: bool) -> Option<Loop> {
         match op {
@@ -301,7 +302,7 @@ fn find_move(op: Point, dtype: DType) -> Option<Loop> {
     }
 }
 
-/// Elements in a vector of the set.
+/// Elements per vector of the set.
 pub(crate) const fn lanes(isa: Isa) -> usize {
     match isa {
         Isa::Baseline | Isa::Avx2 => 8,

@@ -1,5 +1,5 @@
-//! How much scratch memory a kernel takes at the most: a bound over what it allocates itself and what the libraries under it
-//! do. Families of routines declare theirs; it is held while the kernel runs (see [`crate::reserve`]).
+//! Upper bounds on the scratch memory of kernels, including allocations of libraries. Families of routines declare
+//! their own. The bound is reserved while the kernel runs (see [`crate::reserve`]).
 
 use crate::family::kernel;
 use crate::pool;
@@ -9,19 +9,19 @@ use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_plan::{Executable, Io, Kernel, Product, RoutineCall};
 use std::sync::Arc;
 
-/// What a library packs of both operands at a time, about: it goes by the caches.
+/// The approximate size of the packed operands in a library's product; it depends on the caches.
 pub(crate) const PACKED: usize = 4 << 20;
-/// What a panel of an operand that is brought into another order takes.
+/// The size of an operand panel that is repacked.
 const PANELS: usize = 20 << 20;
-/// Bytes beside the elements: counts, tables, lists of pieces.
+/// Fixed overhead: counts, tables, lists of pieces.
 const BESIDE: usize = 1 << 20;
 
-/// A kernel that holds its scratch memory while it runs.
+/// A kernel that reserves its scratch memory while it runs.
 struct Reserved {
     kernel: Arc<dyn Executable>,
-    /// What one thread takes.
+    /// Scratch bytes of one thread.
     bytes: usize,
-    /// What each further thread adds at the most.
+    /// The largest number of bytes that each further thread adds.
     more: usize,
 }
 
@@ -39,31 +39,31 @@ impl Reserved {
 impl Executable for Reserved {
     unsafe fn check(&self, io: Io<'_>) -> Result<()> {
         let _held = self.hold(1)?;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.kernel.check(io) }
     }
 
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         let _held = self.hold(team.width());
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.kernel.run(io, team) }
     }
 
     unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
         let _held = self.hold(team.width())?;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.kernel.attempt(io, team) }
     }
 }
 
-/// The kernel, with its scratch memory held while it runs if that is not little.
+/// Wraps the kernel so that its scratch memory is reserved while it runs, unless it is small.
 pub(crate) fn reserved(kernel: Arc<dyn Executable>, of: &Kernel) -> Arc<dyn Executable> {
     let needs = |threads: usize| match of {
         Kernel::Product(product) => of_product(product, threads),
         Kernel::Routine(call) => of_routine(call, threads),
         _ => 0,
     };
-    // A further thread never adds more than the second one does.
+    // The second thread adds the most; no further one adds more.
     let (bytes, both) = (needs(1), needs(2));
     if both < SMALL { kernel } else { Arc::new(Reserved { kernel, bytes, more: both - bytes }) }
 }
@@ -71,7 +71,7 @@ pub(crate) fn reserved(kernel: Arc<dyn Executable>, of: &Kernel) -> Arc<dyn Exec
 fn of_product(product: &Product, threads: usize) -> usize {
     let Product { m, n, k, .. } = *product;
     let operands = (m.saturating_add(n)).saturating_mul(k).saturating_mul(product.dtype.size().max(4));
-    // Small ones are not packed, or packed whole.
+    // Small operands are not packed, or packed at once.
     operands.saturating_mul(3).min(threads * (PACKED + PANELS))
 }
 

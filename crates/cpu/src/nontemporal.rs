@@ -46,7 +46,7 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn wide(from: *const u8, to: *mut u8, bytes: usize) {
         for at in (0..bytes).step_by(64) {
-            // SAFETY: the caller promises the bytes and the alignment on both sides.
+            // SAFETY: the caller guarantees the bytes and the alignment on both sides.
             unsafe { _mm512_stream_si512(to.add(at).cast::<__m512i>(), _mm512_load_si512(from.add(at).cast())) };
         }
     }

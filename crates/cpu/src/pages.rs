@@ -1,16 +1,16 @@
-//! Pages from the system and back. Large mappings stand on the boundaries of huge pages, which are asked for.
+//! Maps and unmaps pages. Large mappings are aligned to huge pages and request them.
 
 use std::ptr::NonNull;
 
-/// The boundaries that large mappings stand on.
+/// The alignment of large mappings.
 pub(crate) const HUGE: usize = 2 << 20;
 const PAGE: usize = 4096;
 
-/// Fresh zeroed pages; from 2 MiB on aligned to huge pages, which are asked for.
+/// Maps fresh zeroed pages; from 2 MiB on they are aligned for huge pages and request them.
 pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     let align = if bytes >= HUGE { HUGE } else { PAGE };
     let total = bytes.checked_add(align - PAGE)?;
-    // SAFETY: a fresh anonymous mapping touches nobody's memory.
+    // SAFETY: a fresh anonymous mapping does not affect existing memory.
     let base = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -26,8 +26,7 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     }
     let base = base.cast::<u8>();
     let skip = base.align_offset(align);
-    // SAFETY: the parts given back are the beginning and the end of the fresh mapping, which nobody uses; the advice
-    // changes no contents.
+    // SAFETY: the unmapped parts are the unused beginning and end of the fresh mapping; the advice changes no contents.
     unsafe {
         let start = base.add(skip);
         if skip > 0 {
@@ -44,8 +43,8 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     }
 }
 
-/// Gives pages back to the system.
+/// Unmaps pages.
 pub(crate) fn unmap(ptr: NonNull<u8>, bytes: usize) {
-    // SAFETY: a mapping of the pool's own that nobody uses any more.
+    // SAFETY: the mapping belongs to the pool and is no longer in use.
     unsafe { libc::munmap(ptr.as_ptr().cast(), bytes) };
 }

@@ -1,9 +1,9 @@
-//! Super-instructions: two adjacent binary instructions as one loop, where the first feeds only the second. It saves the
-//! start of a loop and a round trip of the intermediate through the first-level cache.
+//! Super-instructions: two adjacent binary instructions as one loop, where the first feeds only the second. It saves
+//! the start of a loop and a round trip of the intermediate through the first-level cache.
 //!
-//! Only interpreted programs use them: short ones, those that have not run often enough for machine code, and all of them where the
-//! system refuses executable memory. Without them `x * y + 2` takes 1.2 times as long over 512 elements and 1.5 times over
-//! 16,384, and a chain of six instructions 1.09 times.
+//! Only interpreted programs use them: short ones, those that have not run often enough for machine code, and all of
+//! them where the system refuses executable memory. Without them `x * y + 2` takes 1.2 times as long over 512 elements
+//! and 1.5 times over 16,384, and a chain of six instructions 1.09 times.
 //!
 //! Invariant: both instructions round as they would separately, so the bits are the same.
 
@@ -94,7 +94,7 @@ fn of_first<S: Set, V: NumFloat + Memory>(first: Point, second: Point, left: boo
 }
 
 fn of_second<S: Set, V: NumFloat + Memory, P: Body<(V, V), Out = V>>(second: Point, left: bool) -> Option<Loop> {
-    // Sums and products of numbers do not depend on the order of their operands.
+    // Addition and multiplication are commutative.
     match (second, left) {
         (Point::Add, _) => Some(S::ternary::<V, Left<P, bodies::Add>>()),
         (Point::Multiply, _) => Some(S::ternary::<V, Left<P, bodies::Multiply>>()),

@@ -1,8 +1,8 @@
 //! Partitions of a large pass over memory: which thread runs which pieces.
 //!
-//! Handing out pieces one by one would scatter every thread over the whole array. Instead each thread starts with its own
-//! partition, the same in every pass, so it reads long runs and finds the data of the last pass in its own cache. A thread that
-//! has finished its partition takes pieces of the others.
+//! Handing out pieces one by one would scatter every thread over the whole array. Instead each thread starts with its
+//! own partition, the same in every pass, so it reads long runs and finds the data of the last pass in its own cache. A
+//! thread that has finished its partition takes pieces of the others.
 
 use forerun_base::Team;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,20 +1,21 @@
-//! Random numbers from a counter: Philox4x32 with 10 rounds. Block `b` of a stream is a pure function of the key and
-//! `b`, so any cut of the work gives the same numbers.
+//! Counter-based random numbers: Philox4x32 with 10 rounds. Block `b` of a stream is a pure function of the key and
+//! `b`, so the numbers do not depend on how the work is split.
 //!
-//! Layout: a block is four 32-bit words. Single precision takes one word an element, double precision two, low word
-//! first. Normal numbers come in pairs by Box and Muller's method: words `2j` and `2j + 1` make elements `2j` and `2j + 1`.
+//! Layout: a block is four 32-bit words. Single precision uses one word per element, double precision two, low word
+//! first. Normal numbers are made in pairs by the Box-Muller method: words `2j` and `2j + 1` give elements `2j` and `2j
+//! + 1`.
 
 use crate::simd::{Memory, Set, Work, collect};
 use forerun_ops::{NumFloat, math};
 use std::marker::PhantomData;
 
-/// Blocks made at once.
+/// Blocks generated at a time.
 pub(crate) const BATCH: usize = 16;
 
 /// Word `w` of block `b` is `[w][b]`.
 pub(crate) type Words = [[u32; BATCH]; 4];
 
-/// The multipliers of the two halves of a block, and what a round adds to the two halves of the key.
+/// The multipliers of the two halves of a block, and the increments of the two halves of the key.
 pub(crate) const FACTORS: [u32; 2] = [0xd2511f53, 0xcd9e8d57];
 pub(crate) const WEYL: [u32; 2] = [0x9e3779b9, 0xbb67ae85];
 pub(crate) const ROUNDS: usize = 10;
@@ -52,7 +53,7 @@ pub(crate) fn words(key: u64, first: u64) -> Words {
     c
 }
 
-/// Which numbers to make.
+/// The distribution and precision to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Draw {
     Uniform32,
@@ -62,7 +63,7 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    /// Elements that one block makes.
+    /// Elements per block.
     pub(crate) const fn per_block(self) -> usize {
         match self {
             Draw::Uniform32 | Draw::Normal32 => 4,
@@ -71,7 +72,7 @@ impl Draw {
     }
 }
 
-/// Draws elements `start .. start + count`, `start` at a multiple of a batch, to `to`.
+/// Draws elements `start .. start + count` into `to`; `start` must be a multiple of a batch.
 pub(crate) struct DrawRange<S> {
     pub(crate) draw: Draw,
     pub(crate) key: u64,
@@ -86,7 +87,8 @@ impl<S: Set> Work for DrawRange<S> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // Closures that are inlined: a function that is passed on is called by way of a shim, which lacks the set's features.
+        // These are closures that get inlined: a function pointer would be called through a shim without the set's
+        // features.
         match self.draw {
             Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(
                 #[inline(always)]
@@ -115,7 +117,7 @@ impl<S: Set> DrawRange<S> {
             // SAFETY: draws run with the set's features, which the backend has checked.
             let made = make(unsafe { S::philox(self.key, block) });
             let take = N.min(self.count - done);
-            // SAFETY: whoever made the range promises `count` writable elements.
+            // SAFETY: the creator of the range guarantees `count` writable elements.
             unsafe {
                 if take == N {
                     to.add(done).cast::<[T; N]>().write_unaligned(made);
@@ -129,10 +131,10 @@ impl<S: Set> DrawRange<S> {
     }
 }
 
-/// Four elements a block, in order.
+/// Four elements per block, in order.
 #[inline(always)]
 fn interleave4<S: Set>(a: [[f32; BATCH]; 4]) -> [f32; 4 * BATCH] {
-    // SAFETY: draws run with the set's features, which the backend has checked; any word is a float.
+    // SAFETY: draws run with the set's features, which the backend has checked; every bit pattern is a valid float.
     unsafe {
         let bits = std::mem::transmute::<[[f32; BATCH]; 4], Words>(a);
         std::mem::transmute::<[u32; 4 * BATCH], [f32; 4 * BATCH]>(S::interleave(bits))
@@ -149,7 +151,7 @@ fn interleave2<T: Copy + Default>(a: [[T; BATCH]; 2]) -> [T; 2 * BATCH] {
     out
 }
 
-/// 24 bits as a whole number.
+/// The top 24 bits as an integer.
 #[inline(always)]
 fn bits24(word: u32) -> f32 {
     (word >> 8) as i32 as f32
@@ -161,7 +163,7 @@ fn half_open(words: [u32; BATCH]) -> [f32; BATCH] {
     collect(|b| bits24(words[b]) * 2f32.powi(-24))
 }
 
-/// 53 bits as a whole number.
+/// 53 bits as an integer.
 #[inline(always)]
 fn bits53(low: u32, high: u32) -> f64 {
     ((((high as u64) << 32) | low as u64) >> 11) as i64 as f64
@@ -170,7 +172,7 @@ fn bits53(low: u32, high: u32) -> f64 {
 #[inline(always)]
 fn uniform32<S: Set>(words: Words) -> [f32; 4 * BATCH] {
     let [a, b, c, d] = words;
-    // One by one: a loop over the four words is turned inside out and runs by gathers.
+    // Written out: the compiler turns a loop over the four words into gathers.
     interleave4::<S>([half_open(a), half_open(b), half_open(c), half_open(d)])
 }
 
@@ -180,12 +182,12 @@ fn uniform64(words: Words) -> [f64; 2 * BATCH] {
     interleave2([scaled(0, 1), scaled(2, 3)])
 }
 
-/// Applies [`math::normal_pair`] a vector at a time.
+/// Applies [`math::normal_pair`] to one vector at a time.
 #[inline(always)]
 fn pairs<V: NumFloat + Memory>(u: [V::Elem; BATCH], v: [V::Elem; BATCH]) -> ([V::Elem; BATCH], [V::Elem; BATCH]) {
     let (mut a, mut b) = (u, v);
     for i in (0..BATCH).step_by(V::LANES) {
-        // SAFETY: vectors of a set have 8 or 16 lanes, both of which divide the batch.
+        // SAFETY: vectors of a set have 8 or 16 lanes, which divide the batch.
         unsafe {
             let (x, y) = math::normal_pair(V::load(u.as_ptr().add(i)), V::load(v.as_ptr().add(i)));
             x.store(a.as_mut_ptr().add(i));

@@ -10,12 +10,12 @@ use forerun_base::{Layout, Team};
 use forerun_ops::Point;
 use forerun_plan::{Concat, Executable, Io, Program, Reg, Update};
 
-/// Elements of a piece of work, about.
+/// The approximate number of elements per piece.
 pub(crate) const PIECE: usize = 32 * 1024;
-/// Copies of fewer elements are not worth handing out.
+/// Copies of fewer elements are not split.
 pub(crate) const WORTH_SPLITTING: usize = 256 * 1024;
 
-/// Runs a copy, split over the team where that is worth it.
+/// Runs a copy, split over the team if it is large enough.
 ///
 /// # Safety
 /// As for [`Copy::run`].
@@ -23,7 +23,7 @@ pub(crate) unsafe fn spread(copy: &Copy, from: *const u8, to: *mut u8, size: usi
     let (slices, each) = copy.slices();
     let per_piece = (PIECE / each.max(1)).max(1).next_multiple_of(copy.grain().max(32)).min(slices.max(1));
     if team.width() == 1 || copy.size() < WORTH_SPLITTING || slices <= per_piece {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         return unsafe { copy.run(from, to, size, 0, slices) };
     }
     let shared = Shared((from, to));
@@ -41,7 +41,7 @@ pub(crate) struct Rearrange {
 }
 
 impl Rearrange {
-    /// The kernel, if the program is nothing but a copy of a strided input.
+    /// The kernel, if the program consists of a single copy of a strided input.
     pub(crate) fn new(program: &Program) -> Option<Rearrange> {
         let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else {
             return None;
@@ -56,12 +56,12 @@ impl Rearrange {
 
 impl Executable for Rearrange {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { spread(&self.copy, io.inputs[0], io.outputs[0], self.size, team) }
     }
 }
 
-/// A compiled concatenation: a copy an input, and where it goes, in elements.
+/// A compiled concatenation: one copy per input, with its offset in the output in elements.
 pub(crate) struct Joiner {
     parts: Vec<(Copy, usize)>,
     size: usize,
@@ -89,7 +89,7 @@ impl Executable for Joiner {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         for ((copy, first), &from) in self.parts.iter().zip(io.inputs) {
             if copy.size() > 0 {
-                // SAFETY: parts of the output that do not overlap, which the caller promises.
+                // SAFETY: disjoint parts of the output, which the caller guarantees.
                 unsafe { spread(copy, from, io.outputs[0].add(first * self.size), self.size, team) };
             }
         }
@@ -108,7 +108,7 @@ pub(crate) struct Overwrite {
 enum With {
     /// Input 1, of the same dtype.
     Value(Copy),
-    /// Input 1, cast a run at a time.
+    /// Input 1, cast in runs.
     Cast { run: Loop, from: Walk, from_size: usize, step: usize },
     /// Scalar 1.
     Scalar,
@@ -131,18 +131,19 @@ impl Overwrite {
 }
 
 impl Overwrite {
-    /// Writes one value to the region, split over the team where that is worth it.
+    /// Writes one value to the region, split over the team if it is large enough.
     ///
     /// # Safety
-    /// `to` must be the region's first element, and nobody else may touch the elements between its first and its last one.
+    /// `to` must be the address of the region's first element, and nobody else may access the memory between its first
+    /// and last element.
     unsafe fn fill(&self, bits: u64, to: *mut u8, team: &dyn Team) {
         let (count, walk, target) = (self.region.shape.size(), Walk::new(&self.region), Shared(to));
-        // Between the elements of a row there may be others of the region, which another piece writes.
+        // Between the elements of one row there may be elements of the region that another piece writes.
         let split = team.width() > 1 && count >= WORTH_SPLITTING;
         let alone = !split || walk.is_line();
         let piece = |first: usize, count: usize| {
             walk.runs(first, count, |offset, stride, _, length| {
-                // SAFETY: elements of the region, which the caller promises; pieces have elements of their own.
+                // SAFETY: elements of the region, which the caller guarantees; pieces have disjoint elements.
                 unsafe {
                     let to = target.get().offset(offset * self.size as isize);
                     match stride {
@@ -159,19 +160,19 @@ impl Overwrite {
     }
 }
 
-/// Writes one value to elements that lie apart.
+/// Writes one value to strided elements.
 ///
 /// # Safety
-/// `count` elements of `size` bytes, `stride` elements apart, must be writable; with `alone`, nobody else may touch what lies
-/// between them.
+/// `count` elements of `size` bytes, `stride` elements apart, must be writable. With `alone`, nobody else may access
+/// the memory between them.
 unsafe fn spaced(bits: u64, size: usize, to: *mut u8, (stride, alone): (isize, bool), count: usize) {
     #[inline(always)]
     unsafe fn each<T: std::marker::Copy>(value: T, to: *mut T, stride: isize, count: usize) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         (0..count as isize).for_each(|i| unsafe { to.offset(i * stride).write(value) });
     }
     let period = stride.unsigned_abs() * size;
-    // SAFETY: the caller's promise; the sizes are those of the types.
+    // SAFETY: guaranteed by the caller; the sizes match the types.
     unsafe {
         let dense = alone && stride > 0 && PERIODS.contains(&period);
         let done = if dense { combed(bits, size, to, period, count) } else { 0 };
@@ -181,21 +182,20 @@ unsafe fn spaced(bits: u64, size: usize, to: *mut u8, (stride, alone): (isize, b
             2 => each(bits as u16, to.cast(), stride, count),
             4 => each(bits as u32, to.cast(), stride, count),
             8 => each(bits, to.cast(), stride, count),
-            // A complex128 whose imaginary part is zero.
+            // A complex128 number with imaginary part 0.
             _ => each([bits, 0], to.cast(), stride, count),
         }
     }
 }
 
-/// Distances, in bytes, of elements so near to each other that whole words are read, changed and written in less time than the
-/// elements alone.
+/// Strides in bytes so small that reading, changing and writing full words is faster than writing single elements.
 const PERIODS: [usize; 4] = [2, 4, 8, 16];
 
-/// Writes one value to elements that lie `period` bytes apart, in blocks of 64 bytes; returns how many it has written. Never
-/// the last one: nobody promises what lies behind it.
+/// Writes one value to elements that are `period` bytes apart, in blocks of 64 bytes; returns the number of elements
+/// written. It never writes the last element, because the memory after it may be invalid.
 ///
 /// # Safety
-/// As for [`spaced`] with `alone`, and one of [`PERIODS`].
+/// As for [`spaced`] with `alone`; `period` must be one of [`PERIODS`].
 unsafe fn combed(bits: u64, size: usize, to: *mut u8, period: usize, count: usize) -> usize {
     const BLOCK: usize = 64;
     let (mut keep, mut set) = ([u64::MAX; BLOCK / 8], [0u64; BLOCK / 8]);
@@ -207,7 +207,7 @@ unsafe fn combed(bits: u64, size: usize, to: *mut u8, period: usize, count: usiz
     }
     let blocks = count.saturating_sub(1) / (BLOCK / period);
     for block in 0..blocks {
-        // SAFETY: words between the first element and the last, which the caller promises.
+        // SAFETY: words between the first and the last element, which the caller guarantees.
         unsafe {
             let at = to.add(block * BLOCK).cast::<[u64; BLOCK / 8]>();
             let held = at.read_unaligned();
@@ -221,7 +221,7 @@ impl Executable for Overwrite {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         let (base, out) = (io.inputs[0], io.outputs[0]);
         let count = self.region.shape.size();
-        // SAFETY: the caller promises base, region and value.
+        // SAFETY: the caller guarantees base, region and value.
         unsafe {
             if base != out.cast_const() && self.elements > 0 {
                 let flat = Layout::dense(forerun_base::Shape::of(&[self.elements.div_ceil(PIECE)]));
@@ -269,10 +269,10 @@ impl Executable for Overwrite {
     }
 }
 
-/// Bytes of a piece of a transfer.
+/// Bytes per piece of a transfer.
 const CHUNK: usize = 1 << 20;
 
-/// So many bytes, from one device of the host to another.
+/// A copy of this many bytes between two host devices.
 pub(crate) struct Transfer(pub(crate) usize);
 
 impl Executable for Transfer {
@@ -281,13 +281,13 @@ impl Executable for Transfer {
         team.split(self.0.div_ceil(CHUNK), &|piece| {
             let (from, to) = (&from, &to);
             let (start, end) = (piece * CHUNK, self.0.min((piece + 1) * CHUNK));
-            // SAFETY: both reach so many bytes, as the caller promised, and pieces do not overlap.
+            // SAFETY: the caller guarantees this many bytes at both addresses, and pieces do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(from.0.add(start), to.0.add(start), end - start) };
         });
     }
 }
 
-/// An address that pieces share: each works on bytes of its own.
+/// An address shared by pieces, each of which accesses its own bytes.
 struct Place(*mut u8);
 
 // SAFETY: as above.
@@ -308,7 +308,7 @@ mod tests {
                         to.truncate(room * size);
                         let first = if stride < 0 { room - 1 } else { 0 };
                         let bits = 0x0102_0304_0506_0708u64;
-                        // SAFETY: there is room for so many elements.
+                        // SAFETY: the buffer has room for the elements.
                         unsafe { spaced(bits, size, to.as_mut_ptr().add(first * size), (stride, alone), count) };
                         let value = [bits.to_le_bytes(), [0; 8]].concat();
                         for (i, element) in to.chunks_exact(size).enumerate() {

@@ -9,10 +9,11 @@ use forerun_base::Team;
 use forerun_ops::Point;
 use forerun_plan::{Executable, Instr, Io, Program};
 
-/// Elements of a piece of work, about: a function of the program, so that a piece is the same whoever runs it.
+/// The approximate number of elements per piece. It depends only on the program, so that pieces do not depend on the
+/// thread.
 const PIECE: usize = 32 * 1024;
 
-/// Work below this many units (about 30 us) is not worth handing out.
+/// Work below this many units (about 30 us) is not split.
 const WORTH_SPLITTING: usize = 256 * 1024;
 
 /// A compiled pointwise kernel.
@@ -23,8 +24,8 @@ pub(crate) enum Pointwise {
 
 impl Pointwise {
     pub(crate) fn new(mut target: Target, program: &Program) -> Pointwise {
-        // The interpreter's loop leaves out the special cases of a power where a vector has none, which machine code cannot. (Tests
-        // that ask for code in any case get it.)
+        // For a power without special cases, the interpreter's loop skips them per vector; machine code cannot. (Tests
+        // that force machine code still get it.)
         if let ([Instr { op: Point::Power | Point::FloatPower, .. }], 1..) = (&program.code[..], target.emit_from) {
             target.emit_from = usize::MAX;
         }
@@ -39,7 +40,7 @@ impl Pointwise {
 
 impl Executable for Pointwise {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self {
                 Pointwise::SingleOp(op) => op.run(io),
@@ -50,20 +51,20 @@ impl Executable for Pointwise {
     }
 }
 
-/// Runs a program over a part of its iteration space, split over the team where that is worth it.
+/// Runs a program over a part of its iteration space, split over the team if it is large enough.
 ///
 /// # Safety
 /// As for [`Executable::run`], for these elements.
 pub(crate) unsafe fn run_range(tiles: &Tiles, io: Io<'_>, start: usize, end: usize, team: &dyn Team) {
     let (count, size) = (end - start, tiles.piece(PIECE));
     if team.width() == 1 || count * tiles.weight.max(1) < WORTH_SPLITTING || count <= size {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         return unsafe { tiles.run(io, start, end) };
     }
     let shared = Shared(io);
     partition::split(team, count.div_ceil(size), &|i| {
         let from = start + i * size;
-        // SAFETY: pieces do not overlap, and the caller's promise covers each.
+        // SAFETY: pieces do not overlap, and the caller's guarantee covers each.
         unsafe { tiles.run(shared.get(), from, end.min(from + size)) }
     });
 }
@@ -78,7 +79,7 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-// SAFETY: pieces write disjoint elements, and the run's caller promises that nobody else touches them.
+// SAFETY: pieces write disjoint elements, and the caller of the run guarantees that nobody else accesses them.
 unsafe impl<T> Sync for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Send for Shared<T> {}

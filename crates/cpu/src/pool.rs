@@ -1,9 +1,9 @@
-//! The host allocator. Small blocks come in size classes from a cache of the calling thread; large ones are mapped, on
-//! 2 MiB boundaries with huge pages asked for, and kept for reuse within a bound, while blocks of their size are asked for:
-//! a program over many shapes does not keep a block of every size it ever had.
+//! The host allocator. Small blocks have size classes and come from a cache of the calling thread. Large blocks are
+//! mapped on 2 MiB boundaries with huge pages requested, and cached up to a limit while their sizes stay in demand, so
+//! a program over many shapes does not keep a block of every size.
 //!
-//! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool. What
-//! the pool keeps beyond its bound is unmapped, so that the system sees memory come back; trimming unmaps the rest.
+//! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool.
+//! Cached memory beyond the limit is unmapped, so it returns to the system; trimming unmaps the rest.
 
 use crate::pages::{HUGE, map, unmap};
 use crate::reserve;
@@ -16,49 +16,49 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// What small blocks are cut from. Slabs stand on multiples of their size, so a block's address tells its slab.
+/// The unit that small blocks are cut from. Slabs are aligned to their size, so a block's address gives its slab.
 const SLAB: usize = HUGE;
-/// What the pool may keep besides as many bytes as are live.
+/// Bytes that the pool may cache in addition to the number of live bytes.
 const KEEP: usize = 128 << 20;
-/// A large block that nobody asked for while so many large ones came back is unmapped.
+/// A cached large block is unmapped if this many large blocks were freed since it was last used.
 const IDLE: u64 = 4096;
-/// Idle blocks are looked for whenever so many large ones have come back.
+/// The pool looks for idle blocks after this many frees of large blocks.
 const SWEEP: u64 = 512;
-/// What a thread may keep of one class.
+/// Bytes that a thread may cache per size class.
 const THREAD_KEEP: usize = 64 * 1024;
 
-/// Bytes from the pool. Give it back to the pool it came from.
+/// A block of memory. Return it to the pool that allocated it.
 #[derive(Debug)]
 pub struct Block {
     /// The first byte, 64-byte aligned.
     pub ptr: NonNull<u8>,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: usize,
     capacity: usize,
 }
 
-// SAFETY: a block is an address range that belongs to whoever holds it.
+// SAFETY: a block is an address range owned by its holder.
 unsafe impl Send for Block {}
 // SAFETY: as above; sharing a block shares an address only.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Bytes there are.
+    /// The actual size in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 }
 
-/// What a pool holds.
+/// Statistics of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStats {
-    /// Bytes of blocks given out.
+    /// Bytes of allocated blocks.
     pub live: usize,
-    /// Bytes kept for reuse.
+    /// Bytes cached for reuse.
     pub cached: usize,
-    /// Bytes of all blocks ever given out.
+    /// Total bytes ever allocated.
     pub taken: u64,
-    /// How many blocks were ever given out.
+    /// Total number of blocks ever allocated.
     pub blocks: u64,
 }
 
@@ -77,23 +77,23 @@ struct Shared {
 struct Central {
     /// Free small blocks by class.
     small: [Vec<Address>; CLASSES],
-    /// Free large blocks by capacity, each with the count of those that had come back before it. The newest is given out
-    /// first, so what is idle stands in front.
+    /// Free large blocks by capacity, each with the value of `returned` when it was freed. The newest block is reused
+    /// first, so idle blocks are at the front.
     large: BTreeMap<usize, Vec<(Address, u64)>>,
     cached_large: usize,
-    /// How many large blocks have come back.
+    /// The number of large blocks freed so far.
     returned: u64,
-    /// How much was cut from each slab, by address.
+    /// The used bytes of each slab, by address.
     slabs: BTreeMap<usize, usize>,
-    /// The slab that small blocks are being cut from.
+    /// The slab that new small blocks are cut from.
     slab: Option<Address>,
-    /// Small blocks, counted by each thread.
+    /// Statistics of small blocks, one set per thread.
     counts: Vec<Arc<Counts>>,
-    /// What ended threads left in their counters, and blocks that went by no thread's cache.
+    /// The statistics of threads that ended, and of blocks that bypassed a thread's cache.
     left: Counts,
 }
 
-/// Counts of small blocks. Each thread writes its own, so no read-modify-write is needed.
+/// Statistics of small blocks. Each thread writes only its own, so no read-modify-write is needed.
 #[derive(Default)]
 struct Counts {
     live: AtomicIsize,
@@ -124,10 +124,10 @@ impl Counts {
 #[derive(Clone, Copy, Debug)]
 struct Address(NonNull<u8>);
 
-// SAFETY: the address of a free block, which nobody else uses.
+// SAFETY: the address of a free block that nobody else uses.
 unsafe impl Send for Address {}
 
-/// Pages from the system.
+/// Maps pages.
 fn fresh(bytes: usize) -> Option<NonNull<u8>> {
     fail_point!("pool.pages", _error => return None);
     if !reserve::restore_common() {
@@ -139,7 +139,7 @@ fn fresh(bytes: usize) -> Option<NonNull<u8>> {
 /// Every pool, for [`trim_all`].
 static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
-/// Gives what pools keep and nobody uses back to the system. Not called while a pool is at work.
+/// Returns all cached memory of all pools to the system. Must not be called while a pool is in use.
 pub(crate) fn trim_all() {
     let pools = POOLS.try_lock().map_or_else(|_| Vec::new(), |pools| pools.iter().filter_map(Weak::upgrade).collect());
     pools.into_iter().for_each(|shared| Pool(shared).trim());
@@ -173,7 +173,7 @@ impl Shared {
 }
 
 impl Pool {
-    /// An empty pool that reports what is live to the ledger.
+    /// Creates an empty pool that reports live bytes to the ledger.
     pub fn new(ledger: Arc<dyn BytesLedger>) -> Pool {
         let shared = Arc::new(Shared {
             ledger,
@@ -189,12 +189,12 @@ impl Pool {
         Pool(shared)
     }
 
-    /// The pool's lock, held for a fork: the child must find it free.
+    /// Holds the pool's lock during a fork, so that the child finds it unlocked.
     pub fn hold(&'static self) -> Box<dyn Any> {
         Box::new(self.0.central())
     }
 
-    /// A block of at least `bytes`; `None` if the system has no memory for it.
+    /// Allocates a block of at least `bytes`; `None` if the system is out of memory.
     #[inline]
     pub fn alloc(&self, bytes: usize) -> Option<Block> {
         fail_point!("pool.block", _error => return None);
@@ -203,15 +203,15 @@ impl Pool {
         Some(block)
     }
 
-    /// Takes a block back.
+    /// Frees a block.
     #[inline]
     pub fn free(&self, block: Block) {
         self.0.ledger.release(block.capacity);
         if block.capacity <= SMALL { self.free_small(block) } else { self.free_large(block) }
     }
 
-    /// Gives everything that is kept and not in use back to the system; of the small blocks, those slabs of which no
-    /// block is in use or in the cache of another thread.
+    /// Returns all cached memory to the system. A slab is returned only if none of its blocks is in use or in another
+    /// thread's cache.
     pub fn trim(&self) {
         let _ = CACHE.try_with(|cache| {
             let mut cache = cache.try_borrow_mut().ok()?;
@@ -233,13 +233,13 @@ impl Pool {
         slabs.into_iter().for_each(|slab| unmap(slab.0, SLAB));
     }
 
-    /// Gives what the calling thread keeps back to its pool, before the thread ends.
+    /// Returns the calling thread's cache to its pool. Call it before the thread ends.
     pub fn leave() {
         let kept = CACHE.try_with(|cache| cache.try_borrow_mut().ok().and_then(|mut cache| cache.take()));
         drop(kept);
     }
 
-    /// What is live, what is kept, and what was ever given out.
+    /// Statistics: live, cached and total allocations.
     pub fn stats(&self) -> PoolStats {
         let central = self.0.central();
         let small = Counts::default();
@@ -300,7 +300,7 @@ impl Pool {
         }
     }
 
-    /// The thread's cache if it serves this pool. The first pool a thread meets gets it.
+    /// The thread's cache if it belongs to this pool. It belongs to the first pool that the thread uses.
     #[inline]
     fn own<'a>(&self, cache: &'a mut Option<Cache>) -> Option<&'a mut Cache> {
         if cache.is_none() {
@@ -388,7 +388,7 @@ impl Pool {
                 central.take_idle(now, &mut excess);
             }
             while central.cached_large > KEEP + live {
-                // The largest first: fewest calls, and the least likely to be asked for again.
+                // Largest first: fewest system calls, and least likely to be requested again.
                 let Some(mut last) = central.large.last_entry() else { break };
                 let capacity = *last.key();
                 if let Some((address, _)) = last.get_mut().pop() {
@@ -407,7 +407,7 @@ impl Pool {
 }
 
 impl Central {
-    /// Takes out the large blocks that have been idle for long.
+    /// Removes the large blocks that have been idle for long.
     fn take_idle(&mut self, now: u64, idle: &mut Vec<(Address, usize)>) {
         let before = idle.len();
         self.large.retain(|&capacity, blocks| {
@@ -430,7 +430,7 @@ impl Central {
         self.slab = Some(slab);
         let used = self.slabs.entry(slab.0.as_ptr() as usize).or_default();
         *used += capacity;
-        // SAFETY: what is cut stays within the slab.
+        // SAFETY: the offset stays within the slab.
         Some(Address(unsafe { slab.0.add(*used - capacity) }))
     }
 
@@ -438,7 +438,7 @@ impl Central {
         self.slabs.get(&(slab.0.as_ptr() as usize)).copied().unwrap_or(0)
     }
 
-    /// Takes out the slabs of which every block is free here.
+    /// Removes the slabs whose blocks are all free here.
     fn take_free_slabs(&mut self) -> Vec<Address> {
         let slab_of = |block: &Address| block.0.as_ptr() as usize / SLAB * SLAB;
         let mut free: BTreeMap<usize, usize> = BTreeMap::new();
@@ -490,11 +490,11 @@ mod tests {
         let blocks: Vec<Block> = sizes.iter().flat_map(|&s| [s, s]).map(|s| pool.alloc(s).unwrap()).collect();
         for (i, a) in blocks.iter().enumerate() {
             assert_eq!(a.ptr.as_ptr() as usize % if a.capacity() >= HUGE { HUGE } else { 64 }, 0);
-            // SAFETY: the block's own bytes.
+            // SAFETY: the bytes belong to the block.
             unsafe { std::ptr::write_bytes(a.ptr.as_ptr(), i as u8, a.bytes) };
         }
         for (i, a) in blocks.iter().enumerate() {
-            // SAFETY: the block's own bytes, written above.
+            // SAFETY: the bytes belong to the block and were written above.
             assert!((0..a.bytes).all(|j| unsafe { a.ptr.as_ptr().add(j).read() } == i as u8));
         }
         assert_eq!(pool.stats().live as isize, ledger.0.load(Relaxed));
@@ -515,7 +515,7 @@ mod tests {
         let pool = Pool::new(Arc::new(Count::default()));
         let mut blocks: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
         let kept = blocks.remove(500);
-        // SAFETY: the block's own bytes.
+        // SAFETY: the bytes belong to the block.
         unsafe { std::ptr::write_bytes(kept.ptr.as_ptr(), 7, kept.bytes) };
         blocks.into_iter().for_each(|b| pool.free(b));
         let before = pool.stats().cached;

@@ -1,28 +1,28 @@
-//! Reserves: address space that is held so that an allocation inside a kernel cannot fail.
+//! Reserves: address space held so that an allocation inside a kernel cannot fail.
 //!
-//! Rust ends the process when an allocation of a `Vec` fails, and the libraries that multiply, factorise and transform
-//! allocate by themselves. So a kernel that needs scratch memory declares a bound (see [`crate::need`]) and holds that
-//! many bytes, mapped but never touched, while it runs; if they cannot be had it fails as any op that lacks memory. When
-//! the system refuses an allocation meanwhile, [`crate::ScratchAllocator`] gives the reserve up and asks again. Reserves cost no
-//! memory, only address space, and a thread keeps a small one from kernel to kernel.
+//! Rust aborts the process if an allocation of a `Vec` fails, and the libraries for products, factorisations and
+//! transforms allocate internally. A kernel that needs scratch memory therefore declares a bound (see [`crate::need`])
+//! and holds that many bytes, mapped but never touched, while it runs. If the mapping fails, the kernel fails with an
+//! out-of-memory error. If the system refuses an allocation meanwhile, [`crate::ScratchAllocator`] releases the reserve
+//! and retries. A reserve costs address space, not memory; a thread keeps a small one between kernels.
 //!
-//! One more reserve, the *common* one, stands behind everything that is small: records, tasks, windows, errors. Once it
-//! was given up, no buffer and no kernel gets memory before it could be restored.
+//! The *common* reserve backs all small allocations: records, tasks, windows, errors. After it was released, no buffer
+//! and no kernel gets memory until it is restored.
 //!
-//! Each reserve has a slot, whose state says who may touch the rest: its owner turns it from free or kept to held and back,
-//! and who gives up turns held or kept to busy and then to free. Nothing here allocates or locks.
+//! Each reserve has a slot with a state that controls access. Its owner changes it from free or kept to held and back;
+//! a thread that releases it changes held or kept to busy, then to free. Nothing in this module allocates or locks.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// Threads that may hold a reserve at the same time; others look whether there is enough, and do not hold it.
+/// Threads that can hold a reserve at the same time. Further threads only check that the memory is available.
 const SLOTS: usize = 256;
-/// Bytes that a thread keeps between two kernels.
+/// Bytes that a thread keeps between kernels.
 const KEPT: usize = 64 << 20;
-/// Bytes of the common reserve: a window with room to spare.
+/// Bytes of the common reserve: more than enough for a window.
 const COMMON: usize = 8 << 20;
-/// Needs below this are left to the common reserve.
+/// Smaller needs rely on the common reserve.
 pub(crate) const SMALL: usize = 64 << 10;
 
 const FREE: usize = 0;
@@ -51,7 +51,7 @@ impl Slot {
         self.state.compare_exchange(from, to, Acquire, Relaxed).is_ok()
     }
 
-    /// Maps so many bytes, or finds that there are as many already.
+    /// Maps `bytes`, unless the slot already has as many; returns whether it succeeded.
     fn hold(&self, bytes: usize) -> bool {
         if self.turn(IDLE, BUSY) {
             if self.size.load(Relaxed) >= bytes {
@@ -72,7 +72,7 @@ impl Slot {
         true
     }
 
-    /// Ends a hold; a small reserve is kept.
+    /// Ends a hold; keeps a small reserve.
     fn end(&self, kept: usize) {
         if self.size.load(Relaxed) <= kept {
             self.turn(HELD, IDLE);
@@ -81,7 +81,7 @@ impl Slot {
         }
     }
 
-    /// Gives the bytes back to the system, if the slot is in this state. Says whether.
+    /// Unmaps the bytes if the slot is in `state`; returns whether it was.
     fn give_up(&self, state: usize) -> bool {
         let found = self.turn(state, BUSY);
         if found {
@@ -91,7 +91,7 @@ impl Slot {
         found
     }
 
-    /// In the state busy alone.
+    /// Unmaps the bytes. Only valid in the busy state.
     fn unmap(&self) {
         unmap(self.address.load(Relaxed), self.size.load(Relaxed));
     }
@@ -99,20 +99,20 @@ impl Slot {
 
 fn map(bytes: usize) -> Option<usize> {
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a fresh anonymous mapping touches nobody's memory.
+    // SAFETY: a fresh anonymous mapping does not affect existing memory.
     let address = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
     (address != libc::MAP_FAILED).then_some(address as usize)
 }
 
 fn unmap(address: usize, bytes: usize) {
-    // SAFETY: a mapping of our own that nobody ever touches.
+    // SAFETY: the mapping belongs to this slot, and nobody accesses it.
     unsafe { libc::munmap(address as *mut libc::c_void, bytes) };
 }
 
 static ALL: [Slot; SLOTS] = [const { Slot::new() }; SLOTS];
 static COMMON_SLOT: Slot = Slot::new();
 
-/// The slot of a thread, given back when it ends.
+/// The slot of a thread, released when the thread ends.
 struct Own(Cell<Option<&'static Slot>>);
 
 impl Own {
@@ -142,18 +142,18 @@ fn own() -> Option<&'static Slot> {
     OWN.try_with(Own::slot).ok().flatten()
 }
 
-/// Bytes that are there while this lives.
+/// Keeps a number of bytes available while it is alive.
 pub(crate) struct Reserve(Option<&'static Slot>);
 
 impl Reserve {
-    /// Holds so many bytes; `None` if there are not as many.
+    /// Reserves `bytes`; `None` if they are not available.
     pub(crate) fn hold(bytes: usize) -> Option<Reserve> {
         if !restore_common() {
             return None;
         }
         match own() {
             Some(slot) if slot.hold(bytes) => Some(Reserve(Some(slot))),
-            // A kernel inside another, or a thread too many.
+            // A nested kernel, or no slot is left.
             other if other.is_none_or(|slot| slot.state.load(Relaxed) == HELD) => map(bytes).map(|address| {
                 unmap(address, bytes);
                 Reserve(None)
@@ -171,20 +171,20 @@ impl Drop for Reserve {
     }
 }
 
-/// Whether the common reserve is there, or could be restored.
+/// Whether the common reserve is present or could be restored.
 #[inline]
 pub(crate) fn restore_common() -> bool {
     COMMON_SLOT.state.load(Relaxed) == HELD || COMMON_SLOT.hold(COMMON)
 }
 
-/// Gives up what threads keep for their next kernel. Says whether there was anything.
+/// Releases the reserves that threads keep between kernels; returns whether there were any.
 pub(crate) fn give_up_kept() -> bool {
-    // All of them, not up to the first that had something.
+    // `count`, not `any`: release all of them.
     ALL.iter().filter(|slot| slot.give_up(IDLE)).count() > 0
 }
 
-/// Calls `alloc`, which failed, again after each reserve that is given up, until it succeeds: first what nobody uses,
-/// then the caller's own, the common one, and at last those of others.
+/// Retries `alloc`, which failed, after releasing each reserve until it succeeds: first unused ones, then the caller's
+/// own, the common one, and finally those of other threads.
 #[cold]
 pub(crate) fn last_resort(mut alloc: impl FnMut() -> *mut u8) -> *mut u8 {
     let mut again = |given: bool| if given { alloc() } else { null_mut() };
@@ -220,7 +220,7 @@ mod tests {
             assert!(!found.is_null() && calls >= 1);
             drop(held);
             assert!(restore_common());
-            // What was given up is mapped again.
+            // The released bytes are mapped again.
             let again = Reserve::hold(1 << 20).unwrap();
             assert_eq!(again.0.unwrap().state.load(Relaxed), HELD);
             assert!(Reserve::hold(1 << 20).is_some(), "a kernel inside a kernel");

@@ -1,7 +1,7 @@
-//! Kernels that go by indices: rows put together, and rows added to.
+//! Kernels with index arrays: `take` and `scatter_add`.
 //!
-//! Invariant: every index is looked at before a byte is written. A row that several indices name is added to in their
-//! order, and by one thread; so the bits do not depend on the team.
+//! Invariant: all indices are checked before anything is written. If several indices refer to one row, a single thread
+//! adds their updates in order, so the bits do not depend on the team.
 
 use crate::copy::Copy;
 use crate::gather::Walk;
@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Indices read at a time.
 const TILE: usize = 512;
 
-/// The indices, and the axis they count along.
+/// An index array and its axis.
 struct Named {
     walk: Walk,
     dtype: DType,
@@ -37,17 +37,17 @@ impl Named {
         }
     }
 
-    /// Calls `each(i, index)` for the indices of a range.
+    /// Calls `each(i, index)` for a range of indices.
     ///
     /// # Safety
-    /// The address must be that of the first index.
+    /// `indices` must be the address of the first index.
     #[inline(always)]
     unsafe fn each(&self, indices: *const u8, range: Range<usize>, mut each: impl FnMut(usize, i64)) {
         if range.is_empty() {
             return;
         }
         let size = self.dtype.size();
-        // SAFETY: as below; indices without gaps are read where they lie.
+        // SAFETY: as below; contiguous indices are read in place.
         if let Some(at) = unsafe { self.walk.in_place(indices, size, range.start, range.len()) } {
             // SAFETY: indices of the range.
             unsafe {
@@ -64,7 +64,7 @@ impl Named {
         let mut words = [0i64; TILE];
         for first in range.clone().step_by(TILE) {
             let count = TILE.min(range.end - first);
-            // SAFETY: indices of the layout, which the caller promises; a tile takes as many of either dtype.
+            // SAFETY: indices of the layout, which the caller guarantees; a tile has room for either dtype.
             unsafe { self.walk.gather(indices, self.dtype.size(), first, count, words.as_mut_ptr().cast()) };
             if self.dtype == DType::I32 {
                 let narrow = words.as_ptr().cast::<i32>();
@@ -76,13 +76,13 @@ impl Named {
         }
     }
 
-    /// Calls `each(i, position)` for the indices of a range, which were checked.
+    /// Calls `each(i, position)` for a range of indices, which must have been checked.
     ///
     /// # Safety
     /// As for [`Named::each`].
     #[inline(always)]
     unsafe fn positions(&self, indices: *const u8, range: Range<usize>, mut each: impl FnMut(usize, usize)) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.beyond {
                 Beyond::Raise => {
@@ -99,7 +99,7 @@ impl Named {
         }
     }
 
-    /// The first index that names nothing, as an error.
+    /// Returns an error for the first index out of range.
     ///
     /// # Safety
     /// As for [`Named::each`].
@@ -107,12 +107,12 @@ impl Named {
         if !self.beyond.may_fail() {
             return Ok(());
         }
-        // Whether all is well is asked without a branch: the sign of one of two differences tells. Which one is not well is asked
-        // only if one is not. Differences that wrap do so for an index that is wrong, whose other difference is negative.
+        // The check has no branch: an index is out of range if one of two differences is negative. The offending index
+        // is located only on failure. If a difference overflows, the other one is negative.
         let n = self.extent as i64;
         let least = if self.beyond == Beyond::Refuse { 0 } else { n };
         let mut signs = 0;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             self.each(indices, 0..self.count, |_, index| {
                 signs |= index.wrapping_add(least) | (n - 1).wrapping_sub(index);
@@ -139,11 +139,11 @@ impl Named {
     }
 }
 
-/// Copies what indices name, each `apart` bytes from the one before. All that a turn needs is in registers: a general loop
-/// over rows takes three times as long.
+/// Copies the selected rows, `apart` bytes apart in the source. All values of an iteration stay in registers: a general
+/// loop over rows takes three times as long.
 ///
 /// # Safety
-/// So many indices and elements must be readable and writable; indices are at least `-extent` and below `extent`.
+/// This many indices must be readable and elements writable; indices must be at least `-extent` and less than `extent`.
 #[inline(always)]
 unsafe fn pick<I: std::marker::Copy + Into<i64>, T: std::marker::Copy>(
     indices: *const I,
@@ -152,7 +152,7 @@ unsafe fn pick<I: std::marker::Copy + Into<i64>, T: std::marker::Copy>(
     (from, apart): (*const u8, isize),
     to: *mut T,
 ) {
-    // SAFETY: as the caller promised.
+    // SAFETY: guaranteed by the caller.
     let one = |i: usize| unsafe {
         let index: i64 = indices.add(i).read().into();
         // A negative index counts from the end.
@@ -167,7 +167,7 @@ unsafe fn pick<I: std::marker::Copy + Into<i64>, T: std::marker::Copy>(
     (whole..count).for_each(one);
 }
 
-/// Some dimensions of a layout, as a layout.
+/// A range of dimensions of a layout, as a layout.
 fn part(layout: &Layout, dims: Range<usize>) -> Layout {
     Layout::strided(Shape::of(&layout.shape[dims.clone()]), &layout.strides()[dims])
 }
@@ -178,21 +178,22 @@ pub(crate) struct Gatherer {
     /// The dimensions before the axis.
     outer: Walk,
     outers: usize,
-    /// How far one position is from the next.
+    /// The distance between consecutive positions.
     stride: isize,
-    /// What one index names: the dimensions after the axis.
+    /// The dimensions after the axis, which one index selects.
     row: Copy,
-    /// Bytes of a row that lies without gaps; 0 if it does not.
+    /// Bytes of a contiguous row; 0 if rows are not contiguous.
     plain: usize,
     size: usize,
 }
 
-/// Some indices, and where the rows that they name lie: elements before the first, and bytes before the first of the output.
+/// A range of indices with the offsets of their rows: elements before the first in the input, and bytes before the
+/// first in the output.
 struct Span {
     range: Range<usize>,
     before: isize,
     to: usize,
-    /// Of a row.
+    /// Bytes per row.
     bytes: usize,
 }
 
@@ -211,13 +212,13 @@ impl Gatherer {
         }
     }
 
-    /// Calls `copy(from, to)` for the rows that some indices name.
+    /// Calls `copy(from, to)` for the rows of a range of indices.
     ///
     /// # Safety
     /// As for [`Executable::run`], for these rows.
     #[inline(always)]
     unsafe fn each(&self, io: Io<'_>, span: Span, copy: impl Fn(*const u8, *mut u8)) {
-        // SAFETY: positions were checked, so every row is one of the input's; rows of the output do not overlap.
+        // SAFETY: indices were checked, so every row belongs to the input; rows of the output do not overlap.
         unsafe {
             self.named.positions(io.inputs[1], span.range, |i, position| {
                 let offset = span.before + position as isize * self.stride;
@@ -226,14 +227,14 @@ impl Gatherer {
         }
     }
 
-    /// Copies rows of as many bytes as a `T` has.
+    /// Copies rows with the size of `T`.
     ///
     /// # Safety
     /// As for [`Executable::run`], for these rows.
     unsafe fn elements<T: std::marker::Copy>(&self, io: Io<'_>, span: Span) {
         let Named { dtype, beyond, extent, .. } = self.named;
-        // SAFETY: the indices of the range; every row is one of the input's, since positions were checked, and rows of the output
-        // do not overlap. Rows may be of elements narrower than a `T`, whose alignment they have then.
+        // SAFETY: the indices of the range were checked, so every row belongs to the input; rows of the output do not
+        // overlap. Rows may consist of elements narrower than `T`, hence the unaligned accesses.
         unsafe {
             let adjacent = self.named.walk.in_place(io.inputs[1], dtype.size(), span.range.start, span.range.len());
             let (Beyond::Raise, Some(indices)) = (beyond, adjacent) else {
@@ -251,7 +252,7 @@ impl Gatherer {
         }
     }
 
-    /// Puts rows `first .. last` of the output together.
+    /// Copies rows `first .. last` of the output.
     ///
     /// # Safety
     /// As for [`Executable::run`], for these rows.
@@ -264,7 +265,7 @@ impl Gatherer {
             let mut before = 0;
             self.outer.runs(outer, 1, |offset, _, _, _| before = offset);
             let span = Span { range: index..end, before, to: outer * count * bytes, bytes };
-            // SAFETY: the caller's promise, for these rows. Rows of a known length are moved without asking for it each time.
+            // SAFETY: guaranteed by the caller for these rows. Rows of common lengths use constant sizes.
             unsafe {
                 match self.plain {
                     0 => self.each(io, span, |from, to| self.row.run(from, to, self.size, 0, self.row.slices().0)),
@@ -285,7 +286,7 @@ impl Gatherer {
 
 impl Executable for Gatherer {
     unsafe fn check(&self, io: Io<'_>) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.named.check(io.inputs[1]) }
     }
 
@@ -297,7 +298,7 @@ impl Executable for Gatherer {
         let per_piece = (PIECE / each).max(1);
         let shared = Shared(io);
         let piece = |i: usize| {
-            // SAFETY: pieces are different rows, and the caller's promise covers each.
+            // SAFETY: pieces have disjoint rows, and the caller's guarantee covers each.
             unsafe { self.rows(shared.get(), i * per_piece, rows.min((i + 1) * per_piece)) }
         };
         let pieces = rows.div_ceil(per_piece);
@@ -305,10 +306,10 @@ impl Executable for Gatherer {
     }
 }
 
-/// A compiled scatter_add.
+/// A compiled `scatter_add`.
 pub(crate) struct Adder {
     named: Named,
-    /// The base, for when it is not the output itself.
+    /// The base, used if it is not the output itself.
     base: Copy,
     dtype: DType,
     outers: usize,
@@ -330,7 +331,7 @@ impl Adder {
     /// Adds to the rows at these positions.
     ///
     /// # Safety
-    /// As for [`Executable::run`], for these rows; `T` is the dtype's type.
+    /// As for [`Executable::run`], for these rows; `T` must be the type of the dtype.
     unsafe fn add<T: std::marker::Copy>(
         &self,
         io: Io<'_>,
@@ -341,7 +342,7 @@ impl Adder {
         let (count, row) = (self.named.count, self.row);
         let (updates, out) = (io.inputs[2].cast::<T>(), io.outputs[0].cast::<T>());
         for outer in outers {
-            // SAFETY: positions were checked, so every row is one of the output's; nobody else adds to these.
+            // SAFETY: indices were checked, so every row belongs to the output; nobody else adds to these rows.
             unsafe {
                 self.named.positions(io.inputs[1], 0..count, |i, position| {
                     if positions.contains(&position) {
@@ -356,11 +357,11 @@ impl Adder {
     }
 
     unsafe fn add_part(&self, io: Io<'_>, outers: Range<usize>, positions: Range<usize>) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.dtype {
                 DType::Bool => self.add(io, outers, positions, <bool as Num>::add),
-                // What wraps, wraps with a sign and without.
+                // Wrapping arithmetic is the same with and without a sign.
                 DType::I8 | DType::U8 => self.add(io, outers, positions, u8::wrapping_add),
                 DType::I16 | DType::U16 => self.add(io, outers, positions, u16::wrapping_add),
                 DType::I32 | DType::U32 => self.add(io, outers, positions, u32::wrapping_add),
@@ -390,7 +391,7 @@ impl Adder {
 
 impl Executable for Adder {
     unsafe fn check(&self, io: Io<'_>) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.named.check(io.inputs[1]) }
     }
 
@@ -400,25 +401,25 @@ impl Executable for Adder {
             return;
         }
         if base != out.cast_const() {
-            // SAFETY: the caller promises base and output.
+            // SAFETY: the caller guarantees base and output.
             unsafe { spread(&self.base, base, out, self.dtype.size(), team) };
         }
         let width = team.width();
         if width == 1 || self.outers * self.named.count * self.row < WORTH_SPLITTING {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             return unsafe { self.add_part(io, 0..self.outers, 0..extent) };
         }
-        // Cut where it does not matter who adds: between the dimensions before the axis, or between positions.
+        // Split so that a single thread adds to each row: along the dimensions before the axis, or by positions.
         let shared = Shared(io);
         if self.outers >= width {
             team.split(self.outers, &|i| {
-                // SAFETY: parts of the output that do not overlap.
+                // SAFETY: disjoint parts of the output.
                 unsafe { self.add_part(shared.get(), i..i + 1, 0..extent) }
             });
         } else {
             let parts = width.min(extent);
             team.split(parts, &|i| {
-                // SAFETY: parts of the output that do not overlap.
+                // SAFETY: disjoint parts of the output.
                 unsafe { self.add_part(shared.get(), 0..self.outers, extent * i / parts..extent * (i + 1) / parts) }
             });
         }

@@ -1,17 +1,19 @@
-//! A process's allocator that keeps large scratch memory out of the general heap.
+//! A global allocator that keeps large scratch blocks out of the general heap.
 //!
-//! Products pack their operands into about a megabyte, taken and given back around every block. In the general heap such
-//! blocks, between small ones that other threads free later, leave holes: it grew by tens of megabytes in a training
-//! loop. Here they are pages of their own, and each thread keeps the last one it gave back for its next product.
+//! Matrix products pack their operands into buffers of about a megabyte, allocated and freed around every block. In the
+//! general heap, such buffers between small allocations that other threads free later cause fragmentation: the heap
+//! grew by tens of megabytes in a training loop. This allocator maps them separately, and each thread keeps the last
+//! one for its next product.
 //!
-//! What the system refuses is asked for again once a reserve was given up: see [`crate::reserve`].
+//! If the system refuses an allocation, the allocator releases a reserve and retries: see [`crate::reserve`].
 
 use crate::{pages, reserve};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
 
-/// Sizes that are pages of their own, huge ones where there are; smaller and larger sizes are the system allocator's.
+/// Sizes that are mapped separately, with huge pages where possible; the system allocator handles smaller and larger
+/// ones.
 const LEAST: usize = 512 << 10;
 const MOST: usize = 8 << 20;
 
@@ -19,12 +21,11 @@ const MOST: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub struct ScratchAllocator;
 
-/// A block that its thread gave back last, and its size; none if the address is null. Any thread that waits may multiply, so
-/// it goes back when the thread ends.
+/// The block that the thread freed last, and its size; null if there is none. It is unmapped when the thread ends.
 struct Spare(Cell<(*mut u8, usize)>);
 
 impl Spare {
-    /// Leaves a block here in the place of the one that was.
+    /// Stores a block and returns the previous one.
     fn replace(&self, block: (*mut u8, usize)) -> (*mut u8, usize) {
         self.0.replace(block)
     }
@@ -51,12 +52,12 @@ fn size_of_block(layout: Layout) -> Option<usize> {
         .then(|| layout.size().next_multiple_of(pages::HUGE))
 }
 
-// SAFETY: blocks are fresh pages or one that was given back, at least as large as asked and aligned to pages; a layout
-// is given back the way it was taken, since both ways depend on the layout alone.
+// SAFETY: blocks are fresh pages or a freed block, at least as large as requested and page-aligned. `alloc` and
+// `dealloc` choose the same path, since both depend on the layout alone.
 unsafe impl GlobalAlloc for ScratchAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(size) = size_of_block(layout) else {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let found = unsafe { System.alloc(layout) };
             if !found.is_null() {
                 return found;
@@ -78,7 +79,7 @@ unsafe impl GlobalAlloc for ScratchAllocator {
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         let Some(size) = size_of_block(layout) else {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { System.dealloc(ptr, layout) };
         };
         // A thread that is ending keeps nothing.
@@ -101,7 +102,7 @@ mod tests {
         let before = resident();
         for _ in 0..100 {
             let thread = std::thread::spawn(move || {
-                // SAFETY: a layout of nonzero size; what is taken is given back once, under its own layout.
+                // SAFETY: the layout has nonzero size; each block is freed once, with its own layout.
                 unsafe {
                     let block = ScratchAllocator.alloc(layout);
                     block.write_bytes(1, layout.size());
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn a_block_comes_back_to_its_thread() {
         let layout = Layout::from_size_align(1 << 20, 64).unwrap();
-        // SAFETY: a layout of nonzero size; what is taken is given back once, under its own layout.
+        // SAFETY: the layout has nonzero size; each block is freed once, with its own layout.
         unsafe {
             let first = ScratchAllocator.alloc(layout);
             first.write_bytes(7, layout.size());

@@ -1,5 +1,5 @@
-//! A program of one instruction over few elements, run by one thread without the tile interpreter: setting up a machine takes
-//! longer than the loop itself.
+//! Programs of one instruction over few elements, run by one thread without the tile interpreter: setting up a machine
+//! takes longer than the loop itself.
 //!
 //! Invariant: the loop is the one that the tile interpreter would run, so the bits are the same.
 
@@ -72,12 +72,13 @@ impl SingleOp {
     pub(crate) unsafe fn run(&self, io: Io<'_>) {
         let mut splats = Scratch::<{ 3 * SPLAT }>(MaybeUninit::uninit());
         let copies = splats.0.as_mut_ptr().cast::<u8>();
-        // Only addresses are read from `io`. The caller has just written it word by word, so a copy of its slices, two words at a
-        // time, would stall on store forwarding.
+        // Only addresses are read from `io`. The caller has just written it word by word, so a copy of its slices, two
+        // words at a time, would stall on store forwarding.
         let (inputs, scalars) = (io.inputs.as_ptr(), io.scalars.as_ptr());
         debug_assert!(io.outputs.len() == 1, "a program of one instruction has one output");
-        // SAFETY: each input has its own `SPLAT` bytes of the scratch; the caller promises that `io` has the program's inputs,
-        // scalars and output, and that they hold its elements. Unrolled: a loop over three inputs would be most of the work.
+        // SAFETY: each input has its own `SPLAT` bytes of the scratch; the caller guarantees that `io` has the
+        // program's inputs, scalars and output, and that they hold its elements. Unrolled: a loop over three inputs
+        // would be most of the work.
         unsafe {
             let loop_inputs = [
                 self.inputs[0].load(inputs, scalars, copies),
@@ -95,7 +96,7 @@ impl InputSource {
     /// # Safety
     /// The input or the scalar must exist, and `copies` must have [`SPLAT`] bytes, aligned to 64.
     unsafe fn load(self, inputs: *const *const u8, scalars: *const u64, copies: *mut u8) -> LoopInput {
-        // SAFETY: the caller promises the input or the scalar, and the bytes at `copies`.
+        // SAFETY: the caller guarantees the input or the scalar, and the bytes at `copies`.
         unsafe {
             match self {
                 InputSource::None => LoopInput::NONE,

@@ -1,28 +1,28 @@
-//! The sizes that blocks of the host pool have: requests are rounded up, so that blocks of few sizes serve them all.
+//! The block sizes of the host pool: requests are rounded up, so that few sizes serve all requests.
 //!
-//! Invariant: a capacity is of its own class.
+//! Invariant: the class of a capacity has that capacity.
 
 use crate::pages::HUGE;
 
 /// Blocks up to this size come from slabs, by class.
 pub(crate) const SMALL: usize = 32 * 1024;
-/// Four classes a doubling, from 64 bytes to [`SMALL`].
+/// Four classes per power of two, from 64 bytes to [`SMALL`].
 pub(crate) const CLASSES: usize = 32;
 
-/// The class of a small size, and the bytes its blocks have.
+/// The class of a small size, and the capacity of its blocks.
 #[inline]
 pub(crate) fn class_of(bytes: usize) -> (usize, usize) {
     let units = bytes.max(1).div_ceil(64);
     if units <= 4 {
         return (units - 1, units * 64);
     }
-    // The leading bit and the two after it, rounded up.
+    // The leading bit and the two bits after it, rounded up.
     let shift = (units - 1).ilog2() as usize - 2;
     let step = (units - 1) >> shift;
     (shift * 4 + step, ((step + 1) << shift) * 64)
 }
 
-/// The bytes that blocks of a class have.
+/// The capacity of the blocks of a class.
 pub(crate) fn class_bytes(class: usize) -> usize {
     match class {
         0..4 => (class + 1) * 64,
@@ -30,7 +30,7 @@ pub(crate) fn class_bytes(class: usize) -> usize {
     }
 }
 
-/// The bytes a large request is rounded to: 1/8 of a power of two, on pages or huge pages.
+/// The capacity of a large block: the request rounded up to 1/8 of a power of two, and to pages or huge pages.
 pub(crate) fn large_capacity(bytes: usize) -> usize {
     let step = (bytes.next_power_of_two() / 16).max(4096);
     let rounded = bytes.next_multiple_of(step);

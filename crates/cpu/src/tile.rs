@@ -1,8 +1,8 @@
-//! The tile interpreter: a pointwise program, run over a few hundred elements at a time so that what passes from one
-//! instruction to the next stays in the first-level cache.
+//! The tile interpreter: runs a pointwise program over a few hundred elements at a time, so that intermediates stay in
+//! the L1 cache.
 //!
-//! Invariant: dense inputs and outputs are used where they lie, everything else is gathered into scratch on the stack;
-//! nothing is allocated. A program's result does not depend on where its iteration space is cut.
+//! Invariant: dense inputs and outputs are accessed in place; everything else is gathered into scratch on the stack,
+//! and nothing is allocated. Results do not depend on how the iteration space is split.
 
 use crate::gather::Walk;
 use crate::jit::{MachineCode, RegisterMap, Tier};
@@ -18,13 +18,13 @@ use forerun_plan::{Io, Program, Reg};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Elements of a tile. (256 and 1024 are both slower: loop starts weigh more, or the first-level cache overflows.)
+/// Elements per tile. (256 and 1024 are both slower: more loop overhead, or too large for the L1 cache.)
 pub(crate) const TILE: usize = 512;
 
-/// The scalars and constant inputs of a program lie as one vector each, 16 elements of up to 8 bytes or 8 of 16.
+/// Bytes of a broadcast scalar or constant input: 16 elements of up to 8 bytes, or 8 of 16 bytes.
 pub(crate) const SPLAT: usize = 128;
 
-/// A program, compiled.
+/// A compiled program.
 #[derive(Debug)]
 pub(crate) struct Tiles {
     code: Box<[Step]>,
@@ -33,32 +33,32 @@ pub(crate) struct Tiles {
     scalars: Box<[u8]>,
     outputs: Box<[u8]>,
     temps: usize,
-    /// Bytes of the widest element, 8 at least.
+    /// The size of the widest element in bytes, at least 8.
     widest: usize,
     /// Elements of the iteration space, and of a tile.
     pub(crate) size: usize,
     pub(crate) tile: usize,
-    /// Bytes of scratch a machine needs.
+    /// Scratch bytes of a machine.
     scratch: usize,
-    /// Whether a run of the whole program is one tile with every operand in place.
+    /// Whether the whole program is one tile with all operands in place.
     pub(crate) small: bool,
-    /// What an element costs, in units of the cheapest instruction.
+    /// The cost of an element, in units of the cheapest instruction.
     pub(crate) weight: usize,
-    /// Full tiles of outputs are made in scratch and pass by the cache on their way out.
+    /// If set, full output tiles are computed in scratch and copied with non-temporal stores.
     nontemporal: Option<NontemporalCopy>,
-    /// The rows in which inputs that are adjacent down their columns are gathered, several at a time.
+    /// The panels in which inputs with contiguous columns are gathered.
     panel_shape: Option<PanelShape>,
-    /// Machine code that does what `code` does.
+    /// The machine code for `code`.
     tier: Tier,
 }
 
-/// Rows that are gathered several at a time.
+/// A panel: several rows that are gathered at a time.
 #[derive(Clone, Copy, Debug)]
 struct PanelShape {
-    /// Elements of a row of the iteration space, and of what is gathered of it at a time.
+    /// Elements of a row of the iteration space, and of a panel row.
     length: usize,
     width: usize,
-    /// Whether whatever was gathered is run at once: nothing passes through a tile of scratch.
+    /// Whether a panel is processed at once, without passing through scratch tiles.
     at_once: bool,
 }
 
@@ -79,18 +79,18 @@ struct Input {
 #[derive(Debug)]
 enum Access {
     Dense,
-    /// One element for all; its copies lie in scratch.
+    /// One broadcast element; its copies are in scratch.
     Constant,
     Strided(Box<Walk>),
 }
 
 impl Tiles {
-    /// Compiles a program. `watched` is a register that somebody reads after each tile; it must be no scalar.
+    /// Compiles a program. `watched` is a register that the caller reads after each tile; it must not be a scalar.
     pub(crate) fn new(target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
         Tiles::interpreted(target, program, watched).emitted(target, program, watched)
     }
 
-    /// The same for a program whose outputs pass by the cache if they are too large to be found there again.
+    /// Like [`Tiles::new`], with non-temporal stores for outputs that exceed the cache.
     pub(crate) fn with_nontemporal_stores(target: Target, program: &Program) -> Tiles {
         Tiles::interpreted(target, program, None).use_nontemporal_stores(target).emitted(target, program, None)
     }
@@ -141,7 +141,7 @@ impl Tiles {
         let constants = program.scalars.len() + inputs.iter().filter(|i| matches!(i.access, Access::Constant)).count();
         let strided = inputs.iter().filter(|i| matches!(i.access, Access::Strided(_))).count();
         let widest = program.code.iter().flat_map(|i| [i.dtype, i.out]).map(DType::size).max().unwrap_or(8).max(8);
-        // Who watches a register reads tiles in an order of its own.
+        // A caller that watches a register visits tiles in its own order.
         let length = transposed_rows(&inputs, program.shape.size()).filter(|_| watched.is_none());
         let at_once = code.len() == 1 && inputs.iter().all(Input::is_dense_or_transposed);
         let panels = |width: usize| inputs.iter().map(|input| input.panel(width)).sum::<usize>();
@@ -178,7 +178,7 @@ impl Tiles {
 
     fn use_nontemporal_stores(mut self, target: Target) -> Tiles {
         let bytes: usize = self.outputs.iter().map(|size| self.size * *size as usize).sum();
-        // Loads of the copy are aligned, so tiles of scratch must be.
+        // The copy uses aligned loads, so scratch tiles must be aligned.
         let scratch = self.scratch.next_multiple_of(64) + self.outputs.len() * self.tile * self.widest;
         if bytes >= nontemporal::WORTH && self.tile == TILE && self.panel_shape.is_none() && scratch <= MEDIUM {
             self.nontemporal = nontemporal::find(target.isa);
@@ -187,10 +187,11 @@ impl Tiles {
         self
     }
 
-    /// The same with machine code, if the target wants some and there is some for this program: at once for a program over
-    /// many elements, else when it has run so often that the code pays.
+    /// Adds machine code, if the target enables it and the program can be compiled: at once for many elements,
+    /// otherwise after enough runs.
     fn emitted(mut self, target: Target, program: &Program, watched: Option<Reg>) -> Tiles {
-        // Truth values alone are bytes to the interpreter, and lanes of four bytes to machine code.
+        // Truth values are bytes in the interpreter, but 4-byte lanes in machine code, so programs of truth values
+        // alone are interpreted.
         let numbers = program.code.iter().any(|instr| instr.dtype != DType::Bool || instr.out != DType::Bool);
         if !numbers {
             return self;
@@ -206,34 +207,34 @@ impl Tiles {
         self
     }
 
-    /// Machine code for the program, if there is some.
+    /// Compiles the program to machine code, if possible.
     fn emit(&self, isa: Isa, program: &Program, watched: Option<Reg>) -> Option<MachineCode> {
         let (places, inputs) = (self.places(), &self.inputs);
         let map = RegisterMap { of: &|reg| places.of(reg), moves: &|reg| moves(inputs, reg), watched };
         MachineCode::new(isa, program, places.count(self.temps), &map, self.nontemporal.is_some())
     }
 
-    /// Whether the program has no outputs: somebody reads a register after each tile, and may stop early.
+    /// Whether the program has no outputs: the caller reads a register after each tile, and may stop early.
     pub(crate) fn stores_nothing(&self) -> bool {
         self.outputs.is_empty()
     }
 
-    /// Elements of a piece of work, `about` so many: whole panels, where there are some.
+    /// Elements per piece, approximately `about`: a multiple of a panel, if there are panels.
     pub(crate) fn piece(&self, about: usize) -> usize {
         self.panel_shape.map_or(about, |panel_shape| about.next_multiple_of(PANEL_ROWS * panel_shape.length))
     }
 
-    /// Elements of a row of a panel, at most.
+    /// The maximum length of a panel row.
     fn panel_width(&self) -> usize {
         self.panel_shape.map_or(0, |panel_shape| panel_shape.width)
     }
 
-    /// Whether an input may have to be gathered.
+    /// Whether an input may need gathering.
     fn gathers(&self) -> bool {
         self.inputs.iter().any(|input| matches!(input.access, Access::Strided(_)))
     }
 
-    /// Whether nothing passes through scratch: machine code or one instruction, reading and writing in place.
+    /// Whether nothing passes through scratch: machine code or a single instruction, with all operands in place.
     fn is_in_place(&self) -> bool {
         !self.gathers() && (self.tier.code().is_some() || self.code.len() == 1 && self.nontemporal.is_none())
     }
@@ -247,7 +248,7 @@ impl Tiles {
     /// # Safety
     /// As for [`forerun_plan::Executable::run`], for these elements.
     pub(crate) unsafe fn run(&self, io: Io<'_>, start: usize, end: usize) {
-        // SAFETY: the caller's promise covers every tile.
+        // SAFETY: the caller's guarantee covers every tile.
         unsafe {
             self.with_machine(io, |machine| {
                 let mut at = start;
@@ -267,8 +268,8 @@ impl Tiles {
         }
     }
 
-    /// Runs the program over the whole rows of a range, a few rows at a time; returns where they end. Elements before the
-    /// first whole row are run as they come.
+    /// Runs the program over the full rows of a range, one panel at a time; returns where they end. Elements before the
+    /// first full row are run separately.
     ///
     /// # Safety
     /// As for [`Tiles::run`].
@@ -278,7 +279,7 @@ impl Tiles {
         if last < first + PANEL_ROWS {
             return start;
         }
-        // SAFETY: the caller's promise covers every tile.
+        // SAFETY: the caller's guarantee covers every tile.
         unsafe {
             for at in (start..first * length).step_by(self.tile) {
                 machine.tile(at, self.tile.min(first * length - at));
@@ -288,7 +289,7 @@ impl Tiles {
                 for column in (0..length).step_by(width) {
                     let width = width.min(length - column);
                     machine.gather_panels(rows.clone(), column, width);
-                    // Whole rows follow each other in the iteration space as they do in the panel.
+                    // Full rows are consecutive in the iteration space and in the panel.
                     let runs = if width == length { 1 } else { rows.len() };
                     let run = width * rows.len() / runs;
                     let step = if at_once { run } else { self.tile };
@@ -313,25 +314,25 @@ impl Tiles {
     pub(crate) unsafe fn run_small(&self, io: Io<'_>) {
         let mut scratch = Scratch::<SMALL>(MaybeUninit::uninit());
         let mut slots = [std::ptr::null_mut(); SMALL_SLOTS];
-        // SAFETY: the scratch is large enough, since `small` holds, and the rest is the caller's promise.
+        // SAFETY: the scratch is large enough, since `small` holds, and the caller guarantees the rest.
         unsafe {
             let mut machine = Machine::new(self, io, scratch.0.as_mut_ptr().cast(), &mut slots);
             machine.tile(0, self.size);
         }
     }
 
-    /// Gives `work` a machine for this program, with scratch from the stack.
+    /// Calls `work` with a machine for this program, with scratch on the stack.
     ///
     /// # Safety
-    /// As for [`forerun_plan::Executable::run`], for the elements that `work` asks for.
+    /// As for [`forerun_plan::Executable::run`], for the elements that `work` runs.
     pub(crate) unsafe fn with_machine<R>(&self, io: Io<'_>, work: impl FnOnce(&mut Machine<'_>) -> R) -> R {
         self.tier.count(self.size, |later| self.emit(later.isa, &later.program, later.watched));
         if self.scratch <= MEDIUM && self.places().count(self.temps) <= 64 {
             // SAFETY: the scratch and the slots are large enough.
             unsafe { self.with_sizes::<MEDIUM, 64, R>(io, work) }
         } else {
-            // SAFETY: registers are numbered by bytes, so there are at most 1024 slots, and `new` shrinks the tile
-            // until the scratch fits.
+            // SAFETY: register numbers are bytes, so there are at most 1024 slots, and `new` shrinks the tile until the
+            // scratch fits.
             unsafe { self.with_sizes::<LARGE, 1024, R>(io, work) }
         }
     }
@@ -345,13 +346,13 @@ impl Tiles {
         assert!(self.scratch <= BYTES, "a pointwise program needs too much scratch");
         let mut scratch = Scratch::<BYTES>(MaybeUninit::uninit());
         let mut slots = [std::ptr::null_mut(); SLOTS];
-        // SAFETY: the scratch is large enough, and the rest is the caller's promise.
+        // SAFETY: the scratch is large enough, and the caller guarantees the rest.
         unsafe { work(&mut Machine::new(self, io, scratch.0.as_mut_ptr().cast(), &mut slots)) }
     }
 }
 
-/// Rows, and at most how many columns, of what is gathered at a time of inputs that are adjacent down their columns. (Half as many
-/// columns take a fifth longer: a run over a row has to be begun.)
+/// Rows, and the maximum number of columns, of a panel. (Half as many columns take a fifth longer, because of loop
+/// overhead.)
 const PANEL_ROWS: usize = 16;
 const PANEL_WIDTH: usize = 1024;
 
@@ -365,13 +366,13 @@ impl Input {
         !matches!(self.access, Access::Strided(_)) || self.is_transposed()
     }
 
-    /// Bytes of a panel of this input; none if it is not gathered so.
+    /// Bytes of a panel of this input; 0 if it is not gathered in panels.
     fn panel(&self, width: usize) -> usize {
         if self.is_transposed() { PANEL_ROWS * width * self.size as usize } else { 0 }
     }
 }
 
-/// The length of the rows of inputs that are best gathered in panels, if there are some and they agree.
+/// The row length of the inputs that are gathered in panels, if there are any and they agree.
 fn transposed_rows(inputs: &[Input], size: usize) -> Option<usize> {
     let mut lengths = inputs.iter().filter_map(|input| match &input.access {
         Access::Strided(walk) => walk.transposed(),
@@ -381,7 +382,7 @@ fn transposed_rows(inputs: &[Input], size: usize) -> Option<usize> {
     (size >= LEAST_TRANSPOSED && lengths.all(|other| other == length)).then_some(length)
 }
 
-/// Programs of fewer elements gather row by row.
+/// Smaller programs gather row by row.
 const LEAST_TRANSPOSED: usize = 512;
 const SMALL: usize = 4 * 1024;
 const SMALL_SLOTS: usize = 16;
@@ -391,7 +392,7 @@ const LARGE: usize = 320 * 1024;
 #[repr(align(64))]
 pub(crate) struct Scratch<const BYTES: usize>(pub(crate) MaybeUninit<[u8; BYTES]>);
 
-/// Which slot a register has: inputs, then scalars, outputs, temporaries.
+/// The slot of a register: inputs, then scalars, outputs, temporaries.
 #[derive(Clone, Copy)]
 struct Places {
     inputs: usize,
@@ -414,7 +415,7 @@ impl Places {
     }
 }
 
-/// Whether the elements of a register move, or are copies of one.
+/// Whether the address of a register advances, or points to copies of one element.
 fn moves(inputs: &[Input], reg: Reg) -> bool {
     match reg {
         Reg::Scalar(_) => false,
@@ -428,20 +429,21 @@ pub(crate) struct Machine<'a> {
     tiles: &'a Tiles,
     io: Io<'a>,
     slots: &'a mut [*mut u8],
-    /// The first scratch tile of the strided inputs.
+    /// The first scratch tile of strided inputs.
     gathered: *mut u8,
-    /// Which element of the panels is the next tile's first, if inputs were gathered in panels.
+    /// The offset of the next tile within the panels, if inputs were gathered in panels.
     panel: Option<usize>,
 }
 
 impl<'a> Machine<'a> {
     /// # Safety
-    /// The scratch must have the bytes the program asks for, `slots` a place for each register, and `io` the addresses.
+    /// The scratch must have the bytes that the program needs, `slots` one entry per register, and `io` valid
+    /// addresses.
     #[inline]
     unsafe fn new(tiles: &'a Tiles, io: Io<'a>, scratch: *mut u8, slots: &'a mut [*mut u8]) -> Machine<'a> {
         let mut next = scratch;
         let places = tiles.places();
-        // SAFETY: everything placed here was counted when the program was compiled.
+        // SAFETY: the sizes were computed when the program was compiled.
         unsafe {
             for (i, input) in tiles.inputs.iter().enumerate() {
                 if let Access::Constant = input.access {
@@ -465,38 +467,38 @@ impl<'a> Machine<'a> {
         Machine { tiles, io, slots, gathered: next, panel: None }
     }
 
-    /// Gathers some rows of the inputs that are adjacent down their columns, `width` elements of each from `column` on.
+    /// Gathers rows of the inputs with contiguous columns, `width` elements of each from `column` on.
     ///
     /// # Safety
-    /// The elements must be within the iteration space, and the program one that gathers panels.
+    /// The elements must be within the iteration space, and the program must gather in panels.
     unsafe fn gather_panels(&mut self, rows: Range<usize>, column: usize, width: usize) {
         let mut panel = self.panels();
         for (input, &base) in self.tiles.inputs.iter().zip(self.io.inputs) {
             if let (Access::Strided(walk), bytes @ 1..) = (&input.access, input.panel(self.tiles.panel_width())) {
                 let to = (panel, width);
-                // SAFETY: scratch of a panel each, and elements of the input.
+                // SAFETY: each input has its own panel in scratch; the elements belong to the input.
                 unsafe { walk.panel((base, input.size as usize), (rows.start, rows.len()), (column, width), to) };
                 panel = panel.wrapping_add(bytes);
             }
         }
     }
 
-    /// The first panel: after a tile for each strided input.
+    /// The first panel, after one tile for each strided input.
     fn panels(&self) -> *mut u8 {
         let strided = self.tiles.inputs.iter().filter(|input| matches!(input.access, Access::Strided(_))).count();
         self.gathered.wrapping_add(strided * self.tiles.tile * self.tiles.widest)
     }
 
-    /// Runs the program for `count` elements from `start` on; `count` is at most a tile, unless [`Tiles::is_in_place`] or
-    /// all that is gathered lies in panels, and nobody watches.
+    /// Runs the program for `count` elements from `start` on. `count` must be at most a tile, unless
+    /// [`Tiles::is_in_place`] holds or everything gathered is in panels, and no register is watched.
     ///
     /// # Safety
-    /// The elements must be within the iteration space and untouched by anybody else.
+    /// The elements must be within the iteration space, and nobody else may access them.
     #[inline]
     pub(crate) unsafe fn tile(&mut self, start: usize, count: usize) {
         let mut scratch = self.gathered;
         let mut panel = self.panel.map(|at| (at, self.panels()));
-        // SAFETY: addresses of elements within the iteration space, or in scratch of a tile each.
+        // SAFETY: addresses of elements within the iteration space, or in a scratch tile.
         unsafe {
             for (i, input) in self.tiles.inputs.iter().enumerate() {
                 let size = input.size as usize;
@@ -558,26 +560,26 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where the elements of a register lie after [`Machine::tile`].
+    /// The address of a register's elements after [`Machine::tile`].
     #[inline]
     pub(crate) fn register(&self, reg: Reg) -> *const u8 {
         self.slots[self.tiles.places().of(reg) as usize]
     }
 }
 
-/// Whether an address begins a cache line.
+/// Whether an address is aligned to a cache line.
 #[inline]
 fn is_aligned(address: *const u8) -> bool {
     (address as usize).is_multiple_of(64)
 }
 
-/// Writes 16 copies of an element of so many bytes, 8 of one of 16 or 64 of one of 1.
+/// Writes 16 copies of an element of `size` bytes; 8 copies if it has 16 bytes, 64 if it has 1.
 ///
 /// # Safety
-/// It must be readable, and there must be [`SPLAT`] bytes, aligned to 64.
+/// The element must be readable, and `to` must have [`SPLAT`] bytes, aligned to 64.
 #[inline]
 pub(crate) unsafe fn splat(from: *const u8, size: u8, to: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match size {
             1 => to.cast::<[u8; loops::TRUTHS]>().write([from.read(); loops::TRUTHS]),

@@ -1,15 +1,15 @@
 //! Transposition of 16 x 16 tiles of 4-byte elements in registers: the inner step of a transposing copy.
 //!
-//! A row of a tile is one cache line, read and written as a whole. An output that exceeds the cache is written by non-temporal
-//! stores.
+//! A row of a tile is one cache line, read and written as a whole. An output that exceeds the cache is written by
+//! non-temporal stores.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// Elements of a tile's side.
+/// Elements per side of a tile.
 pub(crate) const SIDE: usize = 16;
 
-/// Whether this processor has the instructions that [`copy`] needs.
+/// Whether this CPU supports the instructions that [`copy`] needs.
 #[inline]
 pub(crate) fn is_available() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -18,17 +18,18 @@ pub(crate) fn is_available() -> bool {
     false
 }
 
-/// Writes element `i` of line `j` of a tile to element `j` of line `i` of another.
+/// Transposes a tile: writes element `i` of line `j` to element `j` of line `i`.
 ///
 /// # Safety
-/// Both addresses must reach sixteen lines, so many elements apart; with `nontemporal`, those of the target must be aligned to
-/// their 64 bytes, and a fence comes before others look. The processor must have AVX2.
+/// Both addresses must be valid for sixteen lines at their strides. With `nontemporal`, the lines of the target must be
+/// aligned to 64 bytes, and the caller must issue a fence before other threads read them. The CPU must support AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe fn copy(from: *const u32, from_apart: isize, to: *mut u32, to_apart: isize, nontemporal: bool) {
-    // SAFETY: sixteen lines of sixteen elements on both sides, which the caller promises.
+    // SAFETY: sixteen lines of sixteen elements on both sides, which the caller guarantees.
     unsafe {
-        // Eight rows of the source give half of every row of the target: the first half stays in registers until the second is there.
+        // Eight rows of the source give half of every target row: keep the first half in registers until the second is
+        // complete.
         let mut first = [[_mm256_setzero_ps(); 8]; 2];
         for (half, rows) in first.iter_mut().enumerate() {
             *rows = eight(from.add(8 * half), from_apart);
@@ -55,10 +56,10 @@ pub(crate) unsafe fn copy(from: *const u32, from_apart: isize, to: *mut u32, to_
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn eight(from: *const u32, apart: isize) -> [__m256; 8] {
-    // SAFETY: eight lines of eight elements, which the caller promises.
+    // SAFETY: eight lines of eight elements, which the caller guarantees.
     let line = |j: isize| unsafe { _mm256_loadu_ps(from.offset(j * apart).cast()) };
     let r = [line(0), line(1), line(2), line(3), line(4), line(5), line(6), line(7)];
-    // Pairs of elements, then fours, then halves.
+    // Interleave pairs, then fours, then exchange halves.
     let t = [
         _mm256_unpacklo_ps(r[0], r[1]),
         _mm256_unpackhi_ps(r[0], r[1]),
@@ -95,10 +96,10 @@ unsafe fn eight(from: *const u32, apart: isize) -> [__m256; 8] {
     ]
 }
 
-/// Never called: there are no tiles in registers here.
+/// Never called: this architecture has no register tiles.
 ///
 /// # Safety
-/// None can be given.
+/// Must not be called.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) unsafe fn copy(_: *const u32, _: isize, _: *mut u32, _: isize, _: bool) {
     unreachable!("asked for first")

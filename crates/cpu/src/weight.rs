@@ -1,4 +1,4 @@
-//! What pointwise programs cost, as far as splitting them over threads needs to know.
+//! The cost of pointwise programs, for the decision to split them over threads.
 
 use forerun_base::DType;
 use forerun_ops::Point;
@@ -6,13 +6,13 @@ use forerun_ops::symbol::{Verb, script};
 use forerun_plan::{Instr, Program};
 use std::sync::LazyLock;
 
-/// What an element of a program costs, in units of the cheapest instruction.
+/// The cost of an element of a program, in units of the cheapest instruction.
 pub(crate) fn weight(program: &Program) -> usize {
     program.code.iter().map(weight_of).sum()
 }
 
-/// What an element costs: an access to memory, and the steps of the body, six in the time of one. Of steps that go lane by
-/// lane, each is 64 accesses; a quotient or a root is one.
+/// The cost of an instruction per element: one memory access, plus the steps of the body at six per unit. A step that
+/// runs lane by lane costs 64 accesses; a division or square root costs one.
 fn weight_of(instr: &Instr) -> usize {
     static WEIGHTS: LazyLock<Vec<usize>> = LazyLock::new(|| {
         let script = |op: &Point| script(*op, DType::F32).or_else(|| script(*op, DType::I32));

@@ -1,44 +1,44 @@
-//! Quotients, remainders and powers of integers. No instruction set divides integers, so quotients are made in double precision, a
-//! block of elements at a time: loops over arrays that the compiler turns into vector instructions of the set.
+//! Integer division, remainders and powers. No instruction set divides integers, so quotients are computed in double
+//! precision, one block of elements at a time, with loops that the compiler vectorizes.
 //!
-//! Invariant: every element is the reference's, whatever the operands; what double precision cannot do, the reference does.
+//! Invariant: every element equals the reference; where double precision is not exact, the reference is used.
 
 use crate::loops::{Loop, LoopInput};
 use crate::simd::{Set, Work};
 use forerun_base::DType;
 use forerun_ops::{NumSigned, Point};
 
-/// Elements of a block.
+/// Elements per block.
 const BLOCK: usize = 64;
 
-/// 3 * 2^51: the sum with an integer up to 2^51 has that integer in its lowest bits.
+/// 3 * 2^51: adding an integer up to 2^51 puts it into the lowest bits.
 const SHIFTER: f64 = 6755399441055744.0;
 
-/// What quotients by a number need of it: its reciprocal, and what is added to a product with that.
+/// The constants for division by a number: its reciprocal, and an addend for the product.
 ///
-/// With half a unit over the divisor added, and then a half taken away, a quotient lies between two halves, and its distance
-/// from either is more than it is off: so it may be rounded to nearest, and a reciprocal serves as well as a division.
+/// Adding half a unit over the divisor and subtracting one half moves the quotient away from every rounding boundary by
+/// more than its error. It can therefore be rounded to nearest, and a reciprocal is as good as a division.
 #[inline(always)]
 fn divisor(b: f64) -> (f64, f64) {
     let inverse = 1.0 / b;
     (inverse, 0.5 * inverse.abs() - 0.5)
 }
 
-/// The quotient, rounded down, in the lowest bits; anything if the divisor is zero.
+/// The floor quotient, in the lowest bits; unspecified if the divisor is zero.
 #[inline(always)]
 fn quotient(a: f64, (inverse, offset): (f64, f64)) -> u64 {
     (a * inverse + offset + SHIFTER).to_bits()
 }
 
-/// Integers that are divided so.
+/// Integer types that are divided this way.
 trait Whole: NumSigned + PartialOrd {
     const ZERO: Self;
-    /// Whether quotients of it and by it are exact in double precision.
+    /// Whether quotients with this operand are exact in double precision.
     fn is_exact(self) -> bool;
     fn to_double(self) -> f64;
-    /// From the lowest bits of a [`quotient`].
+    /// Converts the lowest bits of a [`quotient`].
     fn from_bits(bits: u64) -> Self;
-    /// The lowest bit, and the others.
+    /// The lowest bit, and the number shifted right by one.
     fn halves(self) -> (bool, Self);
     fn or(self, other: Self) -> Self;
 }
@@ -72,13 +72,13 @@ impl Whole for i64 {
     const ZERO: i64 = 0;
     #[inline(always)]
     fn is_exact(self) -> bool {
-        // Beyond it a quotient may be off by half a unit over the divisor.
+        // Beyond this, the error of a quotient may reach half a unit over the divisor.
         const MOST: i64 = 1 << 49;
         (-MOST..MOST).contains(&self)
     }
     #[inline(always)]
     fn to_double(self) -> f64 {
-        // By bits, which every instruction set can: AVX2 converts no 64-bit integers.
+        // Bit arithmetic, because AVX2 cannot convert 64-bit integers.
         f64::from_bits((self as u64).wrapping_add(SHIFTER.to_bits())) - SHIFTER
     }
     #[inline(always)]
@@ -95,11 +95,11 @@ impl Whole for i64 {
     }
 }
 
-/// What is made of a block.
+/// The operation on a block.
 trait Kind {
     /// The reference.
     fn one<E: Whole>(a: E, b: E) -> E;
-    /// From the quotient of two numbers; the divisor is not zero.
+    /// Computes the result from the quotient; the divisor is not zero.
     fn of<E: Whole>(a: E, b: E, quotient: E) -> E;
 }
 
@@ -141,7 +141,7 @@ impl Kind for Fmod {
     }
 }
 
-/// A function of two blocks, or of a block and a number.
+/// A function of two blocks, or of a block and a scalar.
 trait Blocks<E> {
     fn by_block(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BLOCK]);
     fn by_number(a: &[E; BLOCK], b: E, to: &mut [E; BLOCK]);
@@ -180,7 +180,7 @@ fn one_by_one<E: Whole, K: Kind>(a: &[E; BLOCK], b: &[E; BLOCK], to: &mut [E; BL
     }
 }
 
-/// Powers, by squaring.
+/// Powers by repeated squaring.
 enum Powers {}
 
 impl<E: Whole> Blocks<E> for Powers {
@@ -229,13 +229,13 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
             let (from, to) = (from as usize, self.to as usize);
             step == 0 || from + bytes <= to || to + bytes <= from
         };
-        // Whole blocks of a result that lies on no operand need no copies.
+        // Full blocks need no copies if the output does not alias an operand.
         let direct = a_step != 0 && is_apart(a, a_step) && is_apart(b, b_step);
         let (mut x, mut y, mut made) = ([E::ZERO; BLOCK], [E::ZERO; BLOCK], [E::ZERO; BLOCK]);
         for start in (0..self.count).step_by(BLOCK) {
             let count = BLOCK.min(self.count - start);
-            // SAFETY: whoever calls the loop promises `count` elements of operands that move and of the result, and one of those
-            // that do not; blocks of an operand are copied where the result may lie there.
+            // SAFETY: the caller of the loop guarantees `count` elements of the output and of operands that advance,
+            // and one element of the others; blocks of an operand are copied if the output may alias it.
             unsafe {
                 if direct && count == BLOCK {
                     let (x, to) = (&*a.add(start).cast(), &mut *self.to.add(start).cast());
@@ -262,11 +262,11 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
     }
 }
 
-/// The loop of an op on integers that is made here, if it is one of these.
+/// The loop of an integer op that this module implements, if any.
 pub(crate) fn find<S: Set>(op: Point, dtype: DType) -> Option<Loop> {
     unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let job = Job::<E, F> { to: to.cast(), from, count, function: std::marker::PhantomData };
-        // SAFETY: whoever calls a loop of a set promises its features, and the elements.
+        // SAFETY: the caller of a loop guarantees the set's features and the elements.
         unsafe { S::vectorize(job) }
     }
     fn of<S: Set, E: Whole>(op: Point) -> Option<Loop> {

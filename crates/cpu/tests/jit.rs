@@ -1,4 +1,4 @@
-//! Machine code against the interpreter: the same bits, whatever the program, its operands and where they lie.
+//! Compares machine code with the interpreter: equal bits for any program, operands and alignment.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod common;
@@ -11,18 +11,18 @@ use forerun_ops::{Class, Point, ReduceKind};
 use forerun_plan::{Backend, Executable, Instr, Io, Kernel, Program, ProgramInput, Reduce, Reg};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Whoever counts programs or memory must be alone.
+/// Serialises tests that count programs or memory.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(|held| held.into_inner())
 }
 
-/// The instruction sets that code is emitted for.
+/// The instruction sets with machine code.
 fn emitting() -> Vec<Isa> {
     isas().into_iter().filter(|&isa| isa != Isa::Baseline).collect()
 }
 
-/// The kernel as machine code, and whether it became any.
+/// Compiles a kernel to machine code; also returns whether it was compiled.
 fn emit(isa: Isa, kernel: &Kernel) -> (Arc<dyn Executable>, bool) {
     let before = CodeStats::now();
     let exe = CpuBackend::with_isa(isa).emit_from(0).compile(kernel);
@@ -33,7 +33,7 @@ fn interpreter(isa: Isa, kernel: &Kernel) -> Arc<dyn Executable> {
     CpuBackend::with_isa(isa).emit_from(usize::MAX).compile(kernel)
 }
 
-/// Every op with every dtype that it takes and there is code for, and every result of a cast.
+/// Every op with every dtype that has machine code, and every cast.
 fn rows() -> Vec<(Point, DType, DType)> {
     let mut rows = Vec::new();
     for &op in Point::ALL {
@@ -48,7 +48,7 @@ fn rows() -> Vec<(Point, DType, DType)> {
     rows
 }
 
-/// Runs a kernel on buffers `shift` bytes from where they would be aligned, with guards around the outputs.
+/// Runs a kernel on buffers `shift` bytes off alignment, with guards around the outputs.
 fn run_at(
     exe: &Arc<dyn Executable>,
     inputs: &[(Data, usize)],
@@ -71,7 +71,7 @@ fn run_at(
             b.as_mut_ptr().wrapping_add(skip - if skip > GUARD + 64 { 64 } else { 0 })
         })
         .collect();
-    // SAFETY: the buffers are as the kernel's layouts say.
+    // SAFETY: the buffers match the kernel's layouts.
     unsafe { exe.run(Io { inputs: &addresses, outputs: &places, scalars }, &SOLO) };
     made.iter()
         .zip(outputs)
@@ -85,7 +85,7 @@ fn run_at(
         .collect()
 }
 
-/// Whether machine code and the interpreter agree; the code must have been emitted.
+/// Checks that machine code and interpreter agree; the program must have been compiled.
 fn compare(isa: Isa, program: &Program, inputs: &[(Data, usize)], scalars: &[u64], what: &str) {
     let kernel = Kernel::Pointwise(program.clone());
     let (exe, emitted) = emit(isa, &kernel);
@@ -100,7 +100,7 @@ fn compare(isa: Isa, program: &Program, inputs: &[(Data, usize)], scalars: &[u64
     }
 }
 
-/// Why an op has no machine code: it is the reference's, element by element, or the set has no conversion.
+/// Whether an op has no machine code: it uses the reference element by element, or the set lacks a conversion.
 fn has_no_code(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
     let long = |d: DType| d == DType::I64;
     let float = |d: DType| matches!(d, DType::F32 | DType::F64);
@@ -113,7 +113,7 @@ fn has_no_code(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
         || op == Point::Cast && isa == Isa::Avx2 && (long(dtype) && float(out) || float(dtype) && long(out))
 }
 
-/// Whether a program of this op alone is interpreted: there is no code, or it takes bytes and gives bytes.
+/// Whether a program of this op alone is interpreted: there is no machine code, or it only handles bytes.
 fn is_interpreted(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
     has_no_code(isa, op, dtype, out) || dtype == DType::Bool && out == DType::Bool
 }
@@ -123,7 +123,7 @@ fn every_row_that_can_be_is_emitted() {
     let _alone = alone();
     for isa in emitting() {
         for (op, dtype, out) in rows() {
-            // Plain copies are kernels of their own.
+            // Plain copies have their own kernel.
             let mut program = single(op, dtype, out, &[8]);
             program.scalars.push(DType::F32);
             if op == Point::Copy {
@@ -168,12 +168,12 @@ fn every_row_has_the_interpreters_bits() {
     }
 }
 
-/// A program of random instructions over dense inputs, rows, columns, single elements and scalars.
+/// A random program over dense inputs, rows, columns, single elements and scalars.
 fn random_program(random: &mut Random, isa: Isa, dims: &[usize], length: usize) -> Program {
     let shape = Shape::of(dims);
     let mut pick = |n: usize| random.next() as usize % n;
     let rows: Vec<_> = rows().into_iter().filter(|&(op, d, o)| !has_no_code(isa, op, d, o)).collect();
-    // The first takes or gives numbers, so that there is code.
+    // The first instruction takes or gives numbers, so that the program is compiled.
     let firsts: Vec<_> = rows.iter().copied().filter(|&(op, d, o)| !is_interpreted(isa, op, d, o)).collect();
     let layouts = |n: usize| match n {
         0 => Layout::dense(Shape::SCALAR).broadcast_to(shape).unwrap(),
@@ -185,7 +185,7 @@ fn random_program(random: &mut Random, isa: Isa, dims: &[usize], length: usize) 
         }
         _ => Layout::dense(shape),
     };
-    // Every dtype has something to begin with.
+    // Every dtype needs an initial value.
     let inputs: Vec<ProgramInput> =
         (0..5 + pick(4)).map(|i| ProgramInput { dtype: FAST[i % 5], layout: layouts(pick(6)) }).collect();
     let scalars: Vec<DType> = (0..pick(4)).map(|_| FAST[pick(5)]).collect();
@@ -202,7 +202,7 @@ fn random_program(random: &mut Random, isa: Isa, dims: &[usize], length: usize) 
         };
         let chooser = if op == Point::Where { DType::Bool } else { dtype };
         let args = [arg(chooser), arg(dtype), arg(dtype)];
-        // Now and then the result takes the place of an earlier one.
+        // Sometimes the result overwrites an earlier one.
         let is_mine = |reg: Reg| matches!(reg, Reg::Temp(_)) && !args.contains(&reg);
         let mine: Vec<usize> = (0..values.len()).filter(|&i| is_mine(values[i].0)).collect();
         let dst = if temps < 80 && (mine.is_empty() || pick(4) > 0) {
@@ -252,7 +252,7 @@ fn random_programs_have_the_interpreters_bits() {
     }
 }
 
-/// So many values of a dtype that are all needed at the end, in turn, and as many truth values.
+/// A program with `values` values of a dtype that are all live until the end, and as many truth values.
 fn crowded(dtype: DType, values: u8, count: usize) -> Program {
     let shape = Shape::of(&[count]);
     let inputs = vec![ProgramInput { dtype, layout: Layout::dense(shape) }; 2];
@@ -308,7 +308,7 @@ fn an_output_may_lie_where_an_input_does() {
             let want = run_at(&interpreter(isa, &kernel), &inputs, &scalars, &outputs, 0);
             let (exe, emitted) = emit(isa, &kernel);
             assert!(emitted);
-            // Each output takes the first input of its size that is still to be had.
+            // Each output takes the first input of its size that is still available.
             let mut held: Vec<Vec<u8>> = inputs.iter().map(|(data, _)| data.bytes()).collect();
             let mut own: Vec<Vec<u8>> = outputs.iter().map(|(d, n)| vec![0; d.size() * n]).collect();
             let mut taken = Vec::new();
@@ -327,7 +327,7 @@ fn an_output_may_lie_where_an_input_does() {
                 })
                 .collect();
             let addresses: Vec<*const u8> = held.iter().map(|b| b.as_ptr()).collect();
-            // SAFETY: the buffers are as large as the program says, and those that outputs share are donated.
+            // SAFETY: the buffers are as large as the program requires, and buffers shared with outputs are donated.
             unsafe { exe.run(Io { inputs: &addresses, outputs: &places, scalars: &scalars }, &SOLO) };
             for ((&place, &(dtype, n)), want) in places.iter().zip(&outputs).zip(&want) {
                 // SAFETY: an output of that size, which the run has written.

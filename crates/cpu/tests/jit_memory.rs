@@ -1,4 +1,4 @@
-//! Memory for machine code: shared, given back, safe to fork, and not missed where the system refuses it.
+//! Memory for machine code: it is shared, returned, safe to fork, and optional where the system refuses it.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod common;
@@ -11,7 +11,7 @@ use forerun_plan::{Backend, Executable, Io, Kernel};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The figures are of the whole process.
+/// Serialises the tests, because the statistics are per process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(|held| held.into_inner())
@@ -25,7 +25,7 @@ fn has_code() -> bool {
     CpuBackend::new().isa() != Isa::Baseline
 }
 
-/// Whether a kernel made from `tanh` gives what it should.
+/// Whether a kernel for `tanh` gives the correct result.
 fn is_right(exe: &Arc<dyn Executable>) -> bool {
     let from: Vec<f32> = (0..100).map(|i| i as f32 * 0.1 - 5.0).collect();
     let mut to = vec![0f32; 100];
@@ -80,9 +80,9 @@ fn code_runs_on_while_more_is_added() {
     });
 }
 
-/// Runs `child` in a forked process; whether it said yes.
+/// Runs `child` in a forked process; returns its result.
 fn forked(child: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child runs `child` and leaves without running anything else of this process.
+    // SAFETY: the child runs `child` and exits without running anything else of this process.
     unsafe {
         match libc::fork() {
             0 => libc::_exit(if child() { 0 } else { 1 }),
@@ -110,7 +110,7 @@ fn without_memory_for_code_the_interpreter_serves() {
     const REFUSE_EXEC_GAIN: libc::c_ulong = 1;
     const SET_MDWE: libc::c_int = 65;
     let served = forked(|| {
-        // SAFETY: the call changes a property of this process, which is about to end. Older systems do not know it.
+        // SAFETY: the call changes a property of this process, which is about to end. Older kernels do not support it.
         if unsafe {
             libc::prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong)
         } != 0

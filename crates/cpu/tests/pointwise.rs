@@ -1,4 +1,4 @@
-//! Pointwise kernels against the reference: every op, dtype, instruction set, length and layout.
+//! Compares pointwise kernels with the reference: every op, dtype, instruction set, length and layout.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn check(isa: Isa, op: Point, got: &Data, want: &Data) {
         for (g, w) in got.f64().into_iter().zip(want.f64()) {
             let ulp = if got.dtype == DType::F32 { f32::EPSILON as f64 } else { f64::EPSILON };
             let tiny = if got.dtype == DType::F32 { 1e-44 } else { 5e-324 };
-            // Near their zeros, functions that are sums are as right as their terms.
+            // Near their zeros, functions that are sums have an error relative to their terms.
             let size = if op.row().off < 8 { w.abs() } else { w.abs().max(1.0) };
             assert!(
                 g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= (size * places * ulp).max(tiny),
@@ -63,7 +63,7 @@ fn every_op_dtype_and_instruction_set() {
     }
 }
 
-/// Numbers of a format without special cases: of any size, both signs or one.
+/// Numbers without special cases: of any magnitude, of both signs or one.
 fn plain(random: &mut Random, dtype: DType, count: usize, spread: f64, signed: bool) -> Data {
     let bits = (0..count).map(|_| {
         let size = ((random.unit() - 0.5) * spread).exp();
@@ -112,7 +112,7 @@ fn remainders_are_exact_near_whole_quotients() {
             for op in [Point::Remainder, Point::Fmod, Point::FloorDivide] {
                 let count = 512;
                 let program = single(op, dtype, dtype, &[count]);
-                // Dividends that are a multiple of the divisor, or the number before or after one.
+                // Dividends that are a multiple of the divisor, or a neighbour of one.
                 let divisors = plain(&mut random, dtype, count, 6.0, true);
                 let dividends = divisors.f64().into_iter().map(|y| {
                     let times = (random.unit() * 2f64.powf(random.unit() * 30.0)).floor();
@@ -165,7 +165,7 @@ fn a_result_may_lie_where_an_operand_does() {
     }
 }
 
-/// A program with temporaries, scalars, a comparison, a choice, a cast and two outputs.
+/// A program with temporaries, scalars, a comparison, a selection, a cast and two outputs.
 fn chain(shape: Shape, a: Layout, b: Layout) -> Program {
     let f = DType::F32;
     let instr = |op, dtype, out, dst, args| Instr { op, dtype, out, dst, args };

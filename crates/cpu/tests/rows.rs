@@ -1,4 +1,5 @@
-//! Rows by indices against plain loops: every mode, dtype and layout; and the team's width, which must not show.
+//! Compares index kernels with plain loops: every mode, dtype and layout. The width of the team must not affect the
+//! result.
 
 mod common;
 
@@ -21,7 +22,7 @@ fn around(shape: &Shape, axis: usize) -> (usize, usize) {
     (shape[..axis].iter().product(), shape[axis + 1..].iter().product())
 }
 
-/// Rows one element at a time: where each element of the output lies among those of a dense base.
+/// The expected result: the index of each output element in a dense base.
 fn plain(rows: &Rows, values: &[i64]) -> Vec<usize> {
     let (outer, inner) = around(&rows.base.shape, rows.axis);
     let extent = rows.base.shape[rows.axis];
@@ -47,7 +48,7 @@ fn taken_from_any_layout() {
             for (shape, axis) in SHAPES {
                 let dense = Layout::dense(Shape::of(shape));
                 let order: Vec<usize> = (0..shape.len()).rev().collect();
-                // The same shape, its elements the other way round.
+                // The same shape with reversed axes in memory.
                 let turned = Layout::dense(Shape::of(&order.iter().map(|&d| shape[d]).collect::<Vec<_>>()));
                 let turned = turned.permute(&order);
                 for base in [dense, turned] {
@@ -92,7 +93,7 @@ fn the_first_bad_index_is_named() {
             let exe = CpuBackend::new().compile(&made);
             let data = indices(DType::I32, &values).bytes();
             let inputs = [std::ptr::null(), data.as_ptr(), std::ptr::null()];
-            // SAFETY: a check looks at the indices alone.
+            // SAFETY: a check only reads the indices.
             let checked = unsafe { exe.check(Io { inputs: &inputs, outputs: &[std::ptr::null_mut()], scalars: &[] }) };
             match bad {
                 None => assert!(checked.is_ok()),

@@ -1,4 +1,4 @@
-//! Reductions, products, fills and copies against plain loops; and the team's width, which must not show.
+//! Compares reductions, products, fills and copies with plain loops. The width of the team must not affect the result.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn plain_reduce(dtype: DType, kind: ReduceKind, [outer, reduced, inner]: [usize;
     Reduce { program, arg: Reg::Input(0), dtype, kind, outer, reduced, inner }
 }
 
-/// What a reduction gives, in double precision.
+/// The expected result of a reduction, in double precision.
 fn reference(kind: ReduceKind, x: &[f64], [outer, reduced, inner]: [usize; 3]) -> Vec<f64> {
     let mut out = Vec::new();
     for o in 0..outer {
@@ -130,7 +130,7 @@ fn not_a_number_wins_and_comes_first() {
     }
 }
 
-/// `x * s` reduced, the product also kept.
+/// Reduces `x * s`; with `keep`, also stores the product.
 fn fed_reduce(extent: [usize; 3], kind: ReduceKind, keep: bool) -> Reduce {
     let mut reduce = plain_reduce(DType::F32, kind, extent);
     let dst = if keep { Reg::Out(0) } else { Reg::Temp(0) };
@@ -147,14 +147,14 @@ fn fed_reduce(extent: [usize; 3], kind: ReduceKind, keep: bool) -> Reduce {
 #[test]
 fn order_depends_on_the_extents_alone() {
     let mut random = Random(2);
-    // Of rows also lengths at, above and below whole groups of blocks.
+    // Row lengths at, above and below full groups of blocks.
     let of_rows = [[1, 400_003, 1], [3, 200_001, 1], [300, 1000, 1], [80, 2048, 1], [90, 4096, 1], [70, 4607, 1]];
     let of_columns = [[1, 1000, 300], [1, 30_000, 10], [2, 200, 1025]];
     for extent in of_rows.into_iter().chain(of_columns) {
         let [outer, reduced, inner] = extent;
         let size = outer * reduced * inner;
         let data = random.data(DType::F32, size);
-        // Scaling by a power of two is exact: a reduction fed by it must give the plain one's bits, scaled.
+        // Scaling by a power of two is exact, so a fused reduction must give the bits of the plain one, scaled.
         let half = Scalar::Float(0.5).to_bits(DType::F32);
         for kind in [ReduceKind::Sum, ReduceKind::Max] {
             let result = [(DType::F32, outer * inner)];
@@ -220,7 +220,7 @@ fn multiply(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> Vec<f64> {
     c
 }
 
-/// Elements in the order of a layout.
+/// The elements in the order of a layout.
 fn laid(data: &Data, layout: &Layout) -> Vec<f64> {
     let all = data.f64();
     (0..layout.shape.size()).map(|i| all[offset(layout, i) as usize]).collect()
@@ -265,7 +265,7 @@ fn products_of_every_shape() {
                     for (g, w) in alone[0].f64().into_iter().zip(want) {
                         let close = match dtype {
                             DType::F32 => 2e-5 * (k as f64 + 1.0).sqrt(),
-                            // Rounded once: half of the last place, and what single precision is off.
+                            // Rounded once: half an ulp, plus the error of single precision.
                             DType::F16 => w.abs() / 2048.0 + 2e-5 * (k as f64 + 1.0).sqrt(),
                             DType::BF16 => w.abs() / 256.0 + 2e-5 * (k as f64 + 1.0).sqrt(),
                             _ => 1e-9,
@@ -301,7 +301,7 @@ fn products_with_a_tail_and_in_stacks() {
         let mut b_shape = batch;
         b_shape.push(k);
         b_shape.push(n);
-        // B is one matrix for the whole stack.
+        // B is one matrix for the whole batch.
         let (a, b) = (Layout::dense(a_shape), Layout::dense(Shape::of(&[k, n])).broadcast_to(b_shape).unwrap());
         let f = DType::F32;
         let bias = Layout::dense(Shape::of(&[n])).broadcast_to(shape).unwrap();
@@ -428,7 +428,7 @@ fn joins_along_any_axis() {
         let mut whole = [4, 5, 6];
         whole[axis] += 2;
         let shapes = dims.map(|d| Shape::of(&d));
-        // The first part lies turned.
+        // The first part is transposed in memory.
         let turned = Layout::dense(Shape::of(&[6, 5, 4])).permute(&[2, 1, 0]);
         let layouts = vec![turned, Layout::dense(shapes[1]), Layout::dense(shapes[2])];
         let inputs: Vec<(Data, usize)> = shapes.iter().map(|s| (random.data(DType::I32, s.size()), 0)).collect();

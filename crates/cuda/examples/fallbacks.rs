@@ -44,7 +44,7 @@ fn main() {
     print!("{CLOSING}");
 }
 
-/// Whether a device runs one of the routine's samples.
+/// Whether the device runs any sample of the routine.
 fn runs_somewhere(routine: Routine, samples: &[Sample]) -> bool {
     samples.iter().filter(|sample| sample.op == routine.name() && sample.error.is_none()).any(|sample| {
         sample.dtypes.iter().any(|dtype| {

@@ -1,5 +1,5 @@
-//! Assembles every text in PTX, without a device: `cargo run --example ptx <assembler> [arch] [part of a name] [--record FILE]`. The
-//! assembler is `ptxas` of NVIDIA's compiler. Texts that the record has are not assembled again.
+//! Assembles all generated PTX without a device: `cargo run --example ptx <assembler> [arch] [part of a name] [--record
+//! FILE]`. The assembler is NVIDIA's `ptxas`. Sources in the record file are not assembled again.
 
 #[path = "record/known.rs"]
 mod record;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let number = arch.trim_start_matches("sm_").parse().unwrap_or(0);
     let all = ptx_texts((number / 10, number % 10));
     let wanted: Vec<_> = all.into_iter().filter(|(name, _)| name.contains(&part)).collect();
-    // A part of the texts says nothing about the others.
+    // A filtered run must not change the record of the other sources.
     let record = Record::open(file.filter(|_| part.is_empty()), &format!("{} {arch}", release(&assembler)));
     let all: Vec<_> = wanted.iter().filter(|(_, text)| !record.has(text)).collect();
     let folder = std::env::temp_dir().join(format!("forerun-ptx-{}", std::process::id()));
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         (0..threads).for_each(|_| drop(scope.spawn(work)));
     });
-    // What is left of it is the temporary folder's affair.
+    // A failure leaves files in the temporary folder, which is harmless.
     let _ = std::fs::remove_dir_all(&folder);
     let failed = failed.into_inner();
     println!("{} texts for {arch} in {:.1} s", all.len(), begun.elapsed().as_secs_f64());
@@ -61,14 +61,14 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The assembler's own name and release, as `ptxas V12.9.86`.
+/// The name and version of the assembler, such as `ptxas V12.9.86`.
 fn release(assembler: &Path) -> String {
     let output = Command::new(assembler).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     format!("ptxas {}", text.split_whitespace().find(|word| word.starts_with('V')).unwrap_or("of an unknown release"))
 }
 
-/// Machine code is made and thrown away; what the assembler says is the error.
+/// Assembles one source and discards the code; the assembler's output is the error.
 fn assemble(assembler: &Path, arch: &str, text: &str, file: &Path) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| error.to_string())?;
     let mut command = Command::new(assembler);

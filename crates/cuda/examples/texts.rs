@@ -1,5 +1,5 @@
-//! Compiles every text that the room prints, without a device: `cargo run --example texts [arch] [part of a name] [--record FILE]`. The
-//! compiler's library is looked for in `FORERUN_CUDA_PATH` too. Texts that the record has are not compiled again.
+//! Compiles all generated CUDA sources without a device: `cargo run --example texts [arch] [part of a name] [--record
+//! FILE]`. NVRTC is also searched in `FORERUN_CUDA_PATH`. Sources in the record file are not compiled again.
 
 #[path = "record/known.rs"]
 mod record;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     };
     let part = args.get(1).cloned().unwrap_or_default();
     let wanted: Vec<_> = texts().into_iter().filter(|(name, _)| name.contains(&part)).collect();
-    // A part of the texts says nothing about the others.
+    // A filtered run must not change the record of the other sources.
     let record = Record::open(file.filter(|_| part.is_empty()), &format!("NVRTC {}", compiler.stamp()));
     let all: Vec<_> = wanted.iter().filter(|(_, text)| !record.has(text)).collect();
     let begun = Instant::now();

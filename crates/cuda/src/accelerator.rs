@@ -1,8 +1,8 @@
-//! The [`Accelerator`] of a CUDA device: lanes with tickets, memory in the order of the compute lane, kernels.
+//! The [`Accelerator`] of a CUDA device: lanes with tickets, memory ordered by the compute lane, kernels.
 //!
-//! The issuing thread enqueues kernels on the compute stream, in batches. Small copies go there too, through pinned slots; large ones to
-//! the copier threads. A device fault shows when somebody asks for progress: from then on the device is lost, and every command
-//! counts as completed with an error.
+//! The issuing thread enqueues kernels on the compute stream in batches. Small copies use the same stream, through
+//! pinned slots; large ones use the copier threads. A device fault is detected when a caller polls for progress. From
+//! then on the device is lost, and every command counts as completed with an error.
 
 use crate::batch::Batch;
 use crate::copier::Copier;
@@ -19,17 +19,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-/// Copies of at most this many bytes go to the compute stream: waiting for another stream costs more.
+/// Copies of at most this many bytes use the compute stream: waiting for another stream would cost more.
 const SMALL_COPY: usize = 64 << 10;
-/// How long a wait spins before it sleeps, and how long each sleep is.
+/// How long a wait spins before it sleeps, and the length of each sleep.
 const LOOK: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(30);
 
-/// What is left to do once a command has completed.
+/// The remaining work after a command has completed.
 enum Rest {
     /// Copy bytes from a pinned slot to their destination.
     Fetch { slot: usize, to: usize, bytes: usize },
-    /// Read the kernel's status, which says whether it found invalid data.
+    /// Read the kernel's status, which tells whether it found invalid data.
     Status { slot: usize, complain: Arc<Complain> },
     /// The launch failed.
     Failed(Error),
@@ -41,19 +41,20 @@ struct Pending {
     rests: HashMap<u64, Rest, WordHash>,
 }
 
-/// A device; see the module.
+/// A CUDA device; see the module docs.
 pub struct Cuda {
-    /// This device: kernels keep a way back to it.
+    /// A reference to this device, for its kernels.
     own: Weak<Cuda>,
     number: usize,
     gpu: Arc<Gpu>,
-    /// Launches that are not submitted yet.
+    /// Launches that are not yet submitted.
     batch: Mutex<Batch>,
-    /// Whether the batch has launches, and the tickets it has given out. Written under its lock, which may be held while a whole
-    /// batch is submitted.
+    /// Whether the batch has launches, and the last ticket it has issued. Both are written under its lock, which may be
+    /// held while a whole batch is submitted.
     holds: AtomicBool,
     given: AtomicU64,
-    /// A mark that the compute stream is known to have passed, and the last ticket that completed with it or a later one.
+    /// A mark that the compute stream is known to have passed, and the last ticket that completed with it or a later
+    /// one.
     mark: AtomicU64,
     passed: AtomicU64,
     copiers: [Arc<Copier>; 2],
@@ -68,7 +69,7 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// How many devices there are; none without a driver.
+    /// The number of devices; 0 without a driver.
     pub fn count() -> usize {
         Gpu::count()
     }
@@ -138,8 +139,8 @@ impl Cuda {
         }
     }
 
-    /// Submits the batch; with `more`, only if the device is about to run dry. Pollers call this, so it takes the lock only if there
-    /// is something to submit.
+    /// Submits the batch; with `more`, only if the device is about to run out of work. Pollers call this, so it takes
+    /// the lock only if there is something to submit.
     fn flush_batch(&self, more: bool) {
         if !self.holds.load(Ordering::Relaxed) {
             return;
@@ -147,12 +148,12 @@ impl Cuda {
         // The thread that holds the lock may be submitting already.
         let Some(mut batch) = (if more { self.batch_if_free() } else { Some(self.batch()) }) else { return };
         if !more || batch.is_due() {
-            // A lost device reports its error to the next caller that asks.
+            // The next caller that asks gets the error of a lost device.
             let _ = self.submit(&mut batch);
         }
     }
 
-    /// The last ticket that has completed, given that the stream has passed this mark.
+    /// The last completed ticket, given that the stream has passed this mark.
     fn pass(&self, mark: u64) -> u64 {
         if self.mark.load(Ordering::Acquire) < mark
             && let Some(mut batch) = self.batch_if_free()
@@ -167,7 +168,7 @@ impl Cuda {
     /// Submits all pending launches to the device.
     fn submit(&self, batch: &mut Batch) -> Result<()> {
         self.holds.store(false, Ordering::Relaxed);
-        // SAFETY: the caller of each launch promised its addresses until the launch completes.
+        // SAFETY: the caller of each launch guarantees its addresses until the launch completes.
         let failed = unsafe { batch.submit(&self.gpu) }.map_err(|error| self.lose_to(error))?;
         for (ticket, error) in failed {
             self.leave(ticket, Rest::Failed(error));
@@ -175,7 +176,7 @@ impl Cuda {
         Ok(())
     }
 
-    /// Sets what is left to do once a command has completed. A failure replaces an earlier entry.
+    /// Sets the remaining work after a command has completed. A failure replaces an earlier entry.
     fn leave(&self, ticket: u64, rest: Rest) {
         if self.pending().rests.insert(ticket, rest).is_none() {
             self.rests.fetch_add(1, Ordering::Relaxed);
@@ -201,13 +202,13 @@ impl Cuda {
         match rest {
             Rest::Failed(error) => Err(error),
             Rest::Fetch { slot, to, bytes } => {
-                // SAFETY: the copy into the slot has completed; the caller of `copy_out` promised the destination.
+                // SAFETY: the copy into the slot has completed; the caller of `copy_out` guarantees the destination.
                 unsafe { std::ptr::copy_nonoverlapping(slot as *const u8, to as *mut u8, bytes) };
                 self.pending().fetches.give_back(slot);
                 Ok(())
             }
             Rest::Status { slot, complain } => {
-                // SAFETY: a slot of `STATUS_BYTES`, aligned to a page, whose kernel has completed.
+                // SAFETY: a page-aligned slot of `STATUS_BYTES`, whose kernel has completed.
                 let raised = Gpu::read_status(unsafe { &*(slot as *const [u8; Gpu::STATUS_BYTES]) });
                 self.pending().statuses.give_back(slot);
                 raised.map_or(Ok(()), |raised| Err(complain(raised)))
@@ -222,15 +223,15 @@ impl Cuda {
 /// As for [`std::slice::from_raw_parts`].
 unsafe fn words_of<'a>(first: *const u64, count: usize) -> &'a [u64] {
     const { assert!(size_of::<*const u8>() == size_of::<u64>()) };
-    // SAFETY: the caller promises `count` words.
+    // SAFETY: the caller guarantees `count` words.
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
-/// A kernel of one device.
+/// A kernel on one device.
 struct CudaKernel {
     device: Weak<Cuda>,
     kernel: Arc<LaunchableKernel>,
-    /// The error of a raised status, for a kernel that may raise one.
+    /// The error for a raised status, if the kernel can raise one.
     may_raise: Option<Arc<Complain>>,
 }
 
@@ -250,7 +251,7 @@ impl DeviceKernel for CudaKernel {
             Some(_) => {
                 device.gpu.enter()?;
                 let slot = device.pending().statuses.take()?;
-                // SAFETY: a slot of `STATUS_BYTES` that was just taken, so nobody else uses it.
+                // SAFETY: a slot of `STATUS_BYTES` that was just allocated, so nobody else uses it.
                 unsafe { std::ptr::write_bytes(slot as *mut u8, 0, Gpu::STATUS_BYTES) };
                 slot
             }
@@ -299,12 +300,13 @@ impl Accelerator for Cuda {
 
     fn free(&self, block: DeviceBlock) {
         if self.refuse_if_lost().is_ok() {
-            // Large blocks are freed in stream order, which is not allowed during a capture: the batch's lock excludes one.
+            // Large blocks are freed in stream order, which is not allowed during a capture; the batch's lock excludes
+            // captures.
             let mut batch = Memory::is_large(block.bytes).then(|| self.batch());
             if batch.as_mut().is_some_and(|batch| self.submit(batch).is_err()) {
                 return;
             }
-            // All commands that use the block have their tickets.
+            // All commands that use the block have tickets.
             let since = self.given.load(Ordering::Acquire);
             // A block that cannot be freed is lost with the device.
             let _ = self.gpu.give_block(block.address.addr() as u64, block.bytes, since);
@@ -353,7 +355,7 @@ impl Accelerator for Cuda {
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::In, bytes);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.copier(lane) {
                 Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),
@@ -371,7 +373,7 @@ impl Accelerator for Cuda {
     unsafe fn copy_out(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(Lane::Out, bytes);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.copier(lane) {
                 Some(copier) => copier.copy(&self.gpu, from.addr(), to.addr(), bytes),
@@ -483,7 +485,8 @@ impl Accelerator for Cuda {
 
     fn set_fast_products(&self, on: bool) {
         let mut batch = self.batch();
-        // Pending launches and captured graphs belong to the former setting. A lost device reports its error to the next caller.
+        // Pending launches and captured graphs belong to the previous setting. The next caller gets the error of a lost
+        // device.
         let _ = self.submit(&mut batch);
         batch.forget_graphs();
         self.gpu.set_tf32(on);

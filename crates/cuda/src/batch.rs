@@ -1,12 +1,13 @@
-//! Batches: launches are collected for a moment and submitted together, as a CUDA graph if the sequence has been seen before.
+//! Batches of launches: launches are collected briefly and submitted together, as a CUDA graph if the same sequence
+//! occurred before.
 //!
-//! A single launch costs the host some microseconds, a graph node a fraction of that. A batch is submitted when a period of the
-//! [`PeriodDetector`] ends, when the device is about to run dry, and when somebody waits for it. Each launch has a ticket; all
-//! tickets of a batch complete together.
+//! A single launch costs the host a few microseconds, a graph node a fraction of that. A batch is submitted at the end
+//! of a period of the [`PeriodDetector`], when the device is about to run out of work, or when a thread waits for it.
+//! Each launch has a ticket; all tickets of a batch complete together.
 //!
-//! A sequence of launches that is seen for the second time becomes a graph. If addresses and scalars are the same as before, the graph is
-//! replayed unchanged; else the sequence is captured again, which does not run it, and the graph is updated. The memory pool reuses
-//! blocks, so a few sets of addresses recur, and each that does gets a graph of its own.
+//! A sequence of launches becomes a graph at its second occurrence. If addresses and scalars are unchanged, the graph
+//! is replayed as it is; otherwise the sequence is captured again (which does not run it) and the graph is updated. The
+//! memory pool reuses blocks, so a few argument sets recur, and each of these gets its own graph.
 
 use crate::gpu::{DeviceIo, Gpu};
 use crate::graph::{Captured, Graph};
@@ -22,18 +23,18 @@ use std::time::{Duration, Instant};
 
 /// The maximum number of launches in a batch.
 const MOST: usize = 512;
-/// Fewer launches than this are enqueued one by one.
+/// Batches with fewer launches are enqueued one by one.
 const FEWEST: usize = 4;
 /// The maximum number of known sequences; the least recently used is evicted.
 const MOST_KNOWN: usize = 128;
-/// The maximum number of unchanging graphs of a sequence; one that was not replayed lately is evicted.
+/// The maximum number of fixed graphs per sequence; one that was not replayed recently is evicted.
 const MOST_FIXED: usize = 6;
-/// How many of the latest argument sets of a sequence are recognised.
+/// The number of recent argument sets of a sequence that are recognised.
 const REMEMBERED: usize = 16;
 /// How long to wait for the end of a period while the device is idle.
 const PATIENCE: Duration = Duration::from_micros(25);
 
-/// A launch that is not submitted yet. Its addresses and scalars are in the batch's `words`.
+/// A launch that is not yet submitted. Its addresses and scalars are in the batch's `words`.
 struct PendingLaunch {
     kernel: Arc<LaunchableKernel>,
     words: usize,
@@ -42,15 +43,16 @@ struct PendingLaunch {
     scalars: usize,
 }
 
-/// Launches that are not submitted yet, and what is known of earlier ones.
+/// The pending launches and the known sequences.
 #[derive(Default)]
 pub(crate) struct Batch {
     held: Vec<PendingLaunch>,
     words: Vec<u64>,
-    /// The last ticket given out, and the last that was submitted.
+    /// The last ticket issued, and the last one submitted.
     given: u64,
     pub(crate) submitted: u64,
-    /// Marks of the compute stream that are not known to have passed: mark, and the last ticket submitted before it.
+    /// Marks of the compute stream that are not known to have passed: the mark, and the last ticket submitted before
+    /// it.
     marks: VecDeque<(u64, u64)>,
     passed: u64,
     period: PeriodDetector,
@@ -59,23 +61,23 @@ pub(crate) struct Batch {
     pub(crate) counts: Launches,
 }
 
-/// A sequence of launches that was seen before.
+/// A sequence of launches that occurred before.
 struct KnownSequence {
     /// The graph that is updated for new arguments.
     changing: Option<BoundGraph>,
     /// Graphs for recurring arguments.
     fixed: Vec<BoundGraph>,
-    /// Hashes of the latest arguments.
+    /// Hashes of recent arguments.
     seen: VecDeque<u64>,
-    /// How often the sequence was submitted as a graph.
+    /// The number of times the sequence was submitted as a graph.
     turns: u64,
-    /// The last ticket given out when the sequence was last submitted.
+    /// The last ticket issued when the sequence was last submitted.
     last: u64,
-    /// Kept alive, since their addresses are the key of the sequence.
+    /// Kept alive, because their addresses are the key of the sequence.
     _launches: Vec<Arc<LaunchableKernel>>,
 }
 
-/// A graph, and the addresses and scalars that it was last updated for.
+/// A graph, and the addresses and scalars of its last update.
 struct BoundGraph {
     graph: Graph,
     words: Vec<u64>,
@@ -90,7 +92,7 @@ impl Batch {
         self.words.extend_from_slice(io.inputs);
         self.words.extend_from_slice(io.outputs);
         self.words.extend_from_slice(io.scalars);
-        // The status address is an argument like the others: a graph is replayed unchanged only if it is the same.
+        // The status address is an argument like the others: a graph is replayed unchanged only if it is equal.
         self.words.push(io.status);
         self.held.push(PendingLaunch {
             kernel: kernel.clone(),
@@ -112,7 +114,8 @@ impl Batch {
         Ok(self.given)
     }
 
-    /// Marks the end of what was enqueued, including what `last` enqueues. It returns whether its kernel writes the mark itself.
+    /// Records a mark after all enqueued work, including that of `last`, which returns whether its kernel writes the
+    /// mark itself.
     fn mark_after(&mut self, gpu: &Gpu, last: impl FnOnce(Option<MarkWord>) -> bool) -> Result<()> {
         let mark = gpu.record_after(last)?.0;
         self.submitted = self.given;
@@ -120,13 +123,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether the batch should be submitted although more may come: the device is about to run dry.
+    /// Whether the batch should be submitted even though more launches may follow: the device is about to run out of
+    /// work.
     pub(crate) fn is_due(&self) -> bool {
         let soon = || self.period.is_periodic() && self.last.is_some_and(|last| last.elapsed() < PATIENCE);
         !self.held.is_empty() && self.marks.len() <= 1 && !soon()
     }
 
-    /// The last ticket that has completed, given that the stream has passed this mark.
+    /// The last completed ticket, given that the stream has passed this mark.
     pub(crate) fn pass(&mut self, mark: u64) -> u64 {
         while let Some(&(_, ticket)) = self.marks.front().filter(|(number, _)| *number <= mark) {
             self.passed = ticket;
@@ -143,14 +147,14 @@ impl Batch {
     /// Submits all launches. Returns the launches that failed, by ticket.
     ///
     /// # Safety
-    /// What the callers promised for each launch must still hold.
+    /// The guarantees of the callers for each launch must still hold.
     pub(crate) unsafe fn submit(&mut self, gpu: &Arc<Gpu>) -> Result<Vec<(u64, Error)>> {
         if self.held.is_empty() {
             return Ok(Vec::new());
         }
         let (held, words) = (std::mem::take(&mut self.held), std::mem::take(&mut self.words));
         let mut failed = Vec::new();
-        // SAFETY: the caller promises the arguments of each launch.
+        // SAFETY: the caller guarantees the arguments of each launch.
         if unsafe { self.submit_graph(gpu, &held, &words) } {
             self.mark_after(gpu, |_| false)?;
         } else {
@@ -177,7 +181,7 @@ impl Batch {
         Ok(failed)
     }
 
-    /// Submits the launches as a graph. Returns false if that does not pay, or the driver refuses.
+    /// Submits the launches as a graph. Returns false if that is not worthwhile, or if the driver fails.
     ///
     /// # Safety
     /// As for [`Batch::submit`].
@@ -192,7 +196,7 @@ impl Batch {
         };
         known.last = self.given;
         let Some((bound, same)) = known.bind(gpu, held, words) else { return false };
-        // SAFETY: the caller promises the arguments of each launch in the graph.
+        // SAFETY: the caller guarantees the arguments of each launch in the graph.
         if unsafe { bound.graph.replay() }.is_err() {
             self.known.remove(&key);
             return false;
@@ -203,7 +207,7 @@ impl Batch {
         true
     }
 
-    /// Drops all graphs: a setting that they were captured under changes.
+    /// Drops all graphs, because a setting they were captured under changes.
     pub(crate) fn forget_graphs(&mut self) {
         for known in self.known.values_mut() {
             known.changing = None;
@@ -231,7 +235,7 @@ impl Batch {
 }
 
 impl KnownSequence {
-    /// A graph for these arguments, and whether it was up to date already.
+    /// A graph for these arguments, and whether it was already up to date.
     fn bind(&mut self, gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> Option<(&mut BoundGraph, bool)> {
         self.turns += 1;
         let turn = self.turns;
@@ -246,7 +250,7 @@ impl KnownSequence {
         let captured = capture(gpu, held, words)?;
         let hash = WordHash::default().hash_one(words);
         if self.seen.contains(&hash) {
-            // If more argument sets recur than there is room for, those that have a graph keep it.
+            // If more argument sets recur than there are slots, those with a graph keep it.
             self.fixed.retain(|bound| bound.last + REMEMBERED as u64 >= turn);
             if self.fixed.len() < MOST_FIXED {
                 let graph = captured.instantiate().ok()?;
@@ -273,7 +277,7 @@ impl KnownSequence {
 fn capture(gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> Option<Captured> {
     gpu.memory.seal(true);
     let captured = Graph::record(gpu, || {
-        // SAFETY: a capture runs nothing; whoever replays the graph promises the arguments.
+        // SAFETY: a capture runs nothing; the caller that replays the graph guarantees the arguments.
         held.iter().try_for_each(|launch| unsafe { launch.enqueue(words, None) }.map(drop))
     });
     gpu.memory.seal(false);
@@ -281,7 +285,7 @@ fn capture(gpu: &Arc<Gpu>, held: &[PendingLaunch], words: &[u64]) -> Option<Capt
 }
 
 impl PendingLaunch {
-    /// Enqueues the launch; `mark` is the mark that follows it, if one does. Returns whether its kernel writes the mark itself.
+    /// Enqueues the launch; `mark` is the mark after it, if any. Returns whether its kernel writes the mark itself.
     ///
     /// # Safety
     /// As for [`LaunchableKernel::launch`].
@@ -289,7 +293,7 @@ impl PendingLaunch {
         let (inputs, rest) = words[self.words..].split_at(self.inputs);
         let (outputs, rest) = rest.split_at(self.outputs);
         let io = DeviceIo { inputs, outputs, scalars: &rest[..self.scalars], status: rest[self.scalars] };
-        // SAFETY: the caller promises the arguments.
+        // SAFETY: the caller guarantees the arguments.
         unsafe {
             match mark {
                 Some(mark) => self.kernel.enqueue_marked(io, mark),

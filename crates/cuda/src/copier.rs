@@ -1,8 +1,8 @@
-//! Copiers: the threads behind the copy lanes. Pageable host memory is staged through pinned buffers, which keeps a host thread
-//! busy; so that thread is not the one that launches kernels.
+//! Copiers: the threads of the copy lanes. Copies of pageable host memory are staged through pinned buffers, which
+//! occupies a host thread; a separate thread does this, so that it does not delay kernel launches.
 //!
-//! A copy to the device has its place in the stream once the copier has staged it. A command that must follow it waits for the staging,
-//! which depends on host memory alone. A copier sleeps while its queue is empty.
+//! A copy to the device has its position in the stream once the copier has staged it. A command that must follow it
+//! waits for the staging, which depends on host memory alone. A copier sleeps while its queue is empty.
 
 use crate::gpu::Gpu;
 use crate::streams::Mark;
@@ -16,9 +16,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 enum Order {
     /// Copies bytes; takes the next ticket.
     Copy { from: usize, to: usize, bytes: usize },
-    /// Later commands wait for that mark of the compute stream.
+    /// Makes later commands wait for this mark of the compute stream.
     AfterCompute(u64),
-    /// Later commands wait for that ticket of another copier.
+    /// Makes later commands wait for this ticket of another copier.
     After(Arc<Copier>, u64),
 }
 
@@ -26,7 +26,7 @@ enum Order {
 struct Queue {
     orders: VecDeque<Order>,
     has_thread: bool,
-    /// Copies that have their place in the stream.
+    /// Copies whose commands are in the stream.
     staged: u64,
     failures: Vec<(u64, Error)>,
 }
@@ -62,7 +62,7 @@ impl Copier {
         self.enqueued.load(Ordering::Acquire)
     }
 
-    /// The last ticket that was passed.
+    /// The last completed ticket.
     pub(crate) fn passed(&self, gpu: &Gpu) -> Result<u64> {
         match self.lane {
             Lane::Out => Ok(self.arrived.load(Ordering::Acquire)),
@@ -78,12 +78,12 @@ impl Copier {
         }
     }
 
-    /// Makes commands enqueued from now on wait for that mark of the compute stream.
+    /// Makes commands enqueued from now on wait for this mark of the compute stream.
     pub(crate) fn after_compute(self: &Arc<Copier>, gpu: &Arc<Gpu>, mark: u64) {
         self.enqueue(gpu, Order::AfterCompute(mark));
     }
 
-    /// Makes commands enqueued from now on wait for that ticket of another copier.
+    /// Makes commands enqueued from now on wait for this ticket of another copier.
     pub(crate) fn after(self: &Arc<Copier>, gpu: &Arc<Gpu>, other: &Arc<Copier>, ticket: u64) {
         self.enqueue(gpu, Order::After(other.clone(), ticket));
     }
@@ -101,7 +101,7 @@ impl Copier {
     /// Copies bytes between the host and the device, in the copier's direction.
     ///
     /// # Safety
-    /// Both addresses must reach so many bytes, which nobody else changes until the ticket is passed.
+    /// Both addresses must be valid for this many bytes, which nobody else changes until the ticket has completed.
     pub(crate) unsafe fn copy(self: &Arc<Copier>, gpu: &Arc<Gpu>, from: usize, to: usize, bytes: usize) {
         self.enqueue(gpu, Order::Copy { from, to, bytes });
     }
@@ -122,7 +122,7 @@ impl Copier {
             self.called.notify_one();
             return;
         }
-        // Without a thread the caller runs the commands itself.
+        // If no thread could be started, the caller runs the commands itself.
         let orders = std::mem::take(&mut queue.orders);
         drop(queue);
         for order in orders {
@@ -148,9 +148,9 @@ impl Copier {
             Order::AfterCompute(mark) => (gpu.wait(self.lane, Lane::Compute, Mark(mark)), false),
             Order::After(other, ticket) => (other.hold_back(gpu, self.lane, ticket), false),
             Order::Copy { from, to, bytes } => {
-                // SAFETY: the caller of `Copier::copy` promised both addresses until the ticket has passed.
+                // SAFETY: the caller of `Copier::copy` guarantees both addresses until the ticket has completed.
                 let copied = unsafe { self.copy_now(gpu, from, to, bytes) };
-                // A copy that failed has its place in the lane too: its ticket has to be passed.
+                // A failed copy still has a position in the lane: its ticket must complete.
                 let marked = match self.lane {
                     Lane::Out => Ok(()),
                     _ => gpu.record(self.lane).map(drop),
@@ -160,7 +160,7 @@ impl Copier {
         };
         let mut queue = self.queue();
         if let Err(error) = result {
-            // What cannot wait for another lane fails with the copy that had to.
+            // If waiting for another lane fails, the copy that needed it fails.
             let ticket = queue.staged + 1;
             queue.failures.push((ticket, error));
         }
@@ -174,7 +174,7 @@ impl Copier {
     /// # Safety
     /// As for [`Copier::copy`].
     unsafe fn copy_now(&self, gpu: &Gpu, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             match self.lane {
                 Lane::Out => gpu.copy_out(from as u64, std::slice::from_raw_parts_mut(to as *mut u8, bytes), &Solo),

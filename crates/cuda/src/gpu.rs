@@ -1,4 +1,4 @@
-//! A device: its context, its streams, its memory, its compiler.
+//! A device: context, streams, memory, compiler.
 
 use crate::compile::{Compiler, Counts, Unit};
 use crate::kernel_graph::Command;
@@ -32,63 +32,64 @@ pub struct Gpu {
     generic: OnceLock<Arc<Unit>>,
 }
 
-// SAFETY: the handles of a context may be used by any thread that makes the context its own, which every call does.
+// SAFETY: any thread that makes a context current may use its handles, and every call does so.
 unsafe impl Send for Gpu {}
-// SAFETY: as above; what changes is behind locks and atomics.
+// SAFETY: as above; mutable state is behind locks and atomics.
 unsafe impl Sync for Gpu {}
 
-/// The addresses one launch works on: device addresses of first elements, and the scalars as bits.
+/// The arguments of one launch: device addresses of first elements, and the scalars as bits.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceIo<'a> {
-    /// First element of each input, in the kernel's order.
+    /// The first element of each input, in kernel order.
     pub inputs: &'a [u64],
-    /// First element of each output, in the kernel's order.
+    /// The first element of each output, in kernel order.
     pub outputs: &'a [u64],
-    /// The scalars, as element bits in the dtype the kernel declares.
+    /// The scalars as bits of the dtype that the kernel declares.
     pub scalars: &'a [u64],
-    /// A status of [`Gpu::STATUS_BYTES`] zero bytes, which a kernel that may fail raises; 0 if nobody looks.
+    /// The address of a status of [`Gpu::STATUS_BYTES`] zero bytes, which a kernel that may fail sets; 0 if nobody
+    /// reads it.
     pub status: u64,
 }
 
-/// What a raised status says.
+/// The contents of a raised status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raised {
-    /// The index that names nothing; of several, the first in order.
+    /// The invalid index; if there are several, the first one.
     pub index: i64,
-    /// Its place among the indices.
+    /// Its position among the indices.
     pub place: u64,
 }
 
 impl Raised {
-    /// The array of indices that it stands in: the bits of the place above those that number elements.
+    /// The number of the index array with the invalid index, from the high bits of the position.
     pub(crate) fn array(&self) -> usize {
         (self.place >> 48) as usize
     }
 }
 
 impl Gpu {
-    /// Bytes of a status: raised, index, its place, and a word that kernels need.
+    /// Bytes of a status: flag, index, position, and a lock word for kernels.
     pub const STATUS_BYTES: usize = 32;
 
-    /// How many devices there are; none without a driver.
+    /// The number of devices; 0 without a driver.
     pub fn count() -> usize {
         let Ok(driver) = Driver::get() else { return 0 };
         let mut count = 0;
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         let error = unsafe { (driver.device_count)(&mut count) };
         if error == code::SUCCESS { count.max(0) as usize } else { 0 }
     }
 
-    /// Opens a device. Takes about a tenth of a second, once.
+    /// Opens a device. This takes about 0.1 s.
     pub fn open(ordinal: usize) -> Result<Arc<Gpu>> {
         let driver = Driver::get()?;
         let (mut device, mut context) = (0, std::ptr::null_mut());
         let mut name = [0u8; 128];
-        // SAFETY: each call writes what it is given room for.
+        // SAFETY: each call writes to variables of the expected type.
         unsafe {
             let error = (driver.device_get)(&mut device, ordinal as i32);
             if error == code::NO_DEVICE || error == 101 {
-                return Err(Error::new(ErrorKind::Runtime, format!("there is no gpu({ordinal})")));
+                return Err(Error::new(ErrorKind::Runtime, format!("no device gpu({ordinal})")));
             }
             driver.check(error, "cuDeviceGet")?;
             driver.check((driver.device_name)(name.as_mut_ptr().cast(), 128, device), "cuDeviceGetName")?;
@@ -97,7 +98,7 @@ impl Gpu {
         }
         let attribute = |which: i32| {
             let mut value = 0;
-            // SAFETY: writes one number.
+            // SAFETY: the call writes one number.
             let error = unsafe { (driver.device_attribute)(&mut value, which, device) };
             driver.check(error, "cuDeviceGetAttribute").map(|()| value)
         };
@@ -127,24 +128,24 @@ impl Gpu {
         &self.name
     }
 
-    /// Its compute capability.
+    /// The compute capability.
     pub fn arch(&self) -> (i32, i32) {
         self.arch
     }
 
-    /// Its multiprocessors.
+    /// The number of multiprocessors.
     pub fn processors(&self) -> usize {
         self.processors
     }
 
     /// Makes the device's context current on this thread, which every driver call needs.
     pub(crate) fn enter(&self) -> Result<()> {
-        // SAFETY: a context that is never released.
+        // SAFETY: the context is never released.
         self.driver.check(unsafe { (self.driver.context_set)(self.context) }, "cuCtxSetCurrent")
     }
 
-    /// Lets products of float32 use the faster matrix units, which keep ten bits of each factor. Off at first; launches
-    /// from now on follow it.
+    /// Enables TF32 tensor cores for float32 products, which keep ten mantissa bits of each factor. Off by default;
+    /// applies to later launches.
     pub fn set_tf32(&self, on: bool) {
         self.tf32.store(on, Ordering::Relaxed);
     }
@@ -153,12 +154,12 @@ impl Gpu {
         self.tf32.load(Ordering::Relaxed)
     }
 
-    /// The kernel, ready to be launched. Returns at once: texts are compiled in the background.
+    /// Creates a launchable kernel. Returns at once: sources are compiled in the background.
     pub fn compile(self: &Arc<Gpu>, kernel: &Kernel) -> Arc<LaunchableKernel> {
         Arc::new(LaunchableKernel::new(self.clone(), kernel))
     }
 
-    /// Starts compiling what serves while other kernels are compiled.
+    /// Starts compiling the generic kernels that stand in while other kernels are compiled.
     pub fn warm_up(&self) {
         self.generic();
     }
@@ -175,7 +176,7 @@ impl Gpu {
     pub(crate) fn products(&self) -> Result<&Products> {
         let open = || {
             let blas = Blas::open(self.driver.release());
-            let blas = blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("no matrix products: {text}")))?;
+            let blas = blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuBLASLt is not available: {text}")))?;
             Products::new(self, blas)
         };
         self.products.get_or_init(open).as_ref().map_err(Error::clone)
@@ -183,19 +184,19 @@ impl Gpu {
 
     pub(crate) fn fourier(&self) -> Result<&'static Fourier> {
         let found = Fourier::get(self.driver.release());
-        found.map_err(|text| Error::new(ErrorKind::Runtime, format!("no Fourier transforms: {text}")))
+        found.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuFFT is not available: {text}")))
     }
 
-    /// Whether the device does a routine over these inputs; the host does what it does not.
+    /// Whether the device runs a routine with these inputs; otherwise the host does.
     pub fn runs(&self, routine: Routine, given: &[Given]) -> bool {
         crate::family::kernel(&routine).is_some_and(|kernel| kernel.runs(given) && kernel.is_available(self))
     }
 
-    /// Launches a kernel on the compute stream. Its one argument is a struct of these words.
+    /// Launches a kernel on the compute stream. Its argument is a struct of these words.
     ///
     /// # Safety
-    /// The kernel's source must take at least these words, and the addresses among them must reach what the kernel reads and writes
-    /// until the stream has completed it.
+    /// The kernel must take at least these words, and the addresses among them must be valid for all accesses of the
+    /// kernel until the stream has completed it.
     pub(crate) unsafe fn launch_kernel(&self, unit: &Unit, grid: usize, block: usize, words: &[u64]) -> Result<()> {
         if grid == 0 {
             return Ok(());
@@ -206,13 +207,13 @@ impl Gpu {
         let captured = self.captures.load(Ordering::Relaxed);
         if !captured {
             let mut graph = graph.lock().unwrap_or_else(|e| e.into_inner());
-            // SAFETY: the caller promises the words and the addresses.
+            // SAFETY: the caller guarantees the words and the addresses.
             if unsafe { graph.try_launch(self.driver, command, stream) } {
                 return Ok(());
             }
         }
         let mut params: [*mut c_void; 1] = [words.as_ptr().cast_mut().cast()];
-        // SAFETY: the caller promises the words and the addresses; the driver copies the words before it returns.
+        // SAFETY: the caller guarantees the words and the addresses; the driver copies the words before it returns.
         let error = unsafe {
             let (none, words) = (std::ptr::null_mut(), params.as_mut_ptr());
             (self.driver.launch_kernel)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
@@ -220,82 +221,85 @@ impl Gpu {
         self.driver.check(error, "cuLaunchKernel")
     }
 
-    /// Thread blocks for `count` elements, `each` a block: all of them, but for what a loop over the grid takes.
+    /// Thread blocks for `count` elements, `each` per block. The number is limited; kernels loop over the grid.
     pub(crate) fn grid(count: usize, each: usize) -> usize {
         count.div_ceil(each).min(1 << 20)
     }
 
-    /// Bytes of device memory, to be used by what is launched from now on. They may be bytes that an earlier launch still
-    /// works on: another lane must wait for the compute lane, as of now, before it touches them.
+    /// Allocates device memory for launches from now on. An earlier launch may still use the bytes, so another lane
+    /// must wait for the current end of the compute lane before it accesses them.
     pub fn alloc(&self, bytes: usize) -> Result<u64> {
         self.enter()?;
         self.memory.alloc(bytes)
     }
 
-    /// Frees bytes. Earlier launches may still use them; if another lane does, the compute lane must already wait for it.
+    /// Frees memory. Earlier launches may still use it; if another lane does, the compute lane must already wait for
+    /// it.
     pub fn free(&self, address: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         self.memory.free(address, bytes)
     }
 
-    /// The same, with what other lanes have to know.
+    /// Allocates a block, with the information that other lanes need.
     pub(crate) fn take_block(&self, bytes: usize) -> Result<Taken> {
         self.enter()?;
         self.memory.take(bytes)
     }
 
-    /// Gives back a block; the compute lane may still use it up to a ticket.
+    /// Frees a block that the compute lane may still use up to ticket `since`.
     pub(crate) fn give_block(&self, address: u64, bytes: usize, since: u64) -> Result<()> {
         self.enter()?;
         self.memory.give(address, bytes, since)
     }
 
-    /// Copies few bytes to the device on the compute lane. Returns when the host's bytes may be changed.
+    /// Copies a few bytes to the device on the compute lane. Returns when the host bytes may be changed.
     ///
     /// # Safety
-    /// Both addresses must have as many bytes.
+    /// Both addresses must be valid for this many bytes.
     pub(crate) unsafe fn copy_in_small(&self, from: *const u8, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one; the driver takes so few bytes along with the command.
+        // SAFETY: the caller upholds the same contract; the driver copies so few bytes into the command.
         self.driver.check(unsafe { (self.driver.copy_in)(to, from.cast(), bytes, stream) }, "cuMemcpyHtoDAsync")
     }
 
-    /// Copies few bytes to pinned memory on the compute lane.
+    /// Copies a few bytes to pinned memory on the compute lane.
     ///
     /// # Safety
-    /// Both addresses must have as many bytes; those of the host are pinned, and nobody touches them until the lane has passed.
+    /// Both addresses must be valid for this many bytes. The host memory must be pinned, and nobody may access it until
+    /// the lane has passed.
     pub(crate) unsafe fn copy_out_small(&self, from: u64, to: *mut u8, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.copy_out)(to.cast(), from, bytes, stream) }, "cuMemcpyDtoHAsync")
     }
 
-    /// What there is of memory, and what of it is used.
+    /// Statistics of device memory.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.enter()?;
         self.memory.info()
     }
 
-    /// Sets how many bytes may be used at once.
+    /// Sets the maximum number of bytes in use.
     pub fn set_memory_limit(&self, bytes: usize) {
         self.memory.set_limit(bytes);
     }
 
-    /// Gives cached memory back to the driver.
+    /// Returns cached memory to the driver.
     pub fn empty_cache(&self) -> Result<()> {
         self.enter()?;
         self.memory.empty_cache()
     }
 
-    /// Marks the end of what was enqueued on a lane so far.
+    /// Records a mark after all work enqueued on a lane so far.
     pub fn record(&self, lane: Lane) -> Result<Mark> {
         self.enter()?;
         self.streams.record(lane)
     }
 
-    /// Marks the end of what was enqueued on the compute lane, `last` included: see [`Streams::record_after`].
+    /// Records a mark after all work enqueued on the compute lane, including that of `last`: see
+    /// [`Streams::record_after`].
     pub(crate) fn record_after(&self, last: impl FnOnce(Option<MarkWord>) -> bool) -> Result<Mark> {
         self.enter()?;
         self.streams.record_after(Lane::Compute, last)
@@ -307,7 +311,7 @@ impl Gpu {
         self.streams.wait(lane, other, mark)
     }
 
-    /// The last mark that a lane has passed. Returns the error of a device that faulted.
+    /// The last mark that a lane has passed, or the error of a device that faulted.
     pub fn passed(&self, lane: Lane) -> Result<Mark> {
         if let Some(mark) = self.streams.poll(lane) {
             return Ok(mark);
@@ -331,13 +335,14 @@ impl Gpu {
         Ok(())
     }
 
-    /// Blocks this thread until the whole device is idle, streams of other libraries included. The thread keeps the context it had.
+    /// Blocks this thread until the whole device is idle, including streams of other libraries. Restores the thread's
+    /// current context.
     pub fn synchronize_all(&self) -> Result<()> {
         let driver = self.driver;
         let mut popped = std::ptr::null_mut();
-        // A context cannot be synchronized while one of its streams is captured.
+        // A context cannot be synchronized while one of its streams is being captured.
         let _still = self.streams.block_queries();
-        // SAFETY: a context that is never released, taken back from where it was put.
+        // SAFETY: the context is never released, and it is popped after it was pushed.
         unsafe {
             driver.check((driver.context_push)(self.context), "cuCtxPushCurrent")?;
             let done = driver.check((driver.context_synchronize)(), "cuCtxSynchronize");
@@ -345,65 +350,66 @@ impl Gpu {
         }
     }
 
-    /// Copies host bytes to the device, on the lane for that. Returns when the host's bytes may be changed.
+    /// Copies host bytes to the device on the copy-in lane. Returns when the host bytes may be changed.
     ///
     /// # Safety
-    /// The device address must have room for all of them, and nobody may touch that room until the copy is done.
+    /// The device address must be valid for all bytes, and nobody may access them until the copy is done.
     pub unsafe fn copy_in(&self, from: &[u8], to: u64, team: &dyn Team) -> Result<()> {
         self.enter()?;
         let mut staging = self.staging[0].lock().unwrap_or_else(|e| e.into_inner());
         staging.copy_in(self.streams.get(Lane::In), from, to, team)
     }
 
-    /// Copies bytes of the device to the host, on the lane for that. Returns when they are there.
+    /// Copies device bytes to the host on the copy-out lane. Returns when the copy is complete.
     ///
     /// # Safety
-    /// The device address must have as many bytes, which nobody writes meanwhile.
+    /// The device address must be valid for this many bytes, which nobody writes meanwhile.
     pub unsafe fn copy_out(&self, from: u64, to: &mut [u8], team: &dyn Team) -> Result<()> {
         self.enter()?;
         let mut staging = self.staging[1].lock().unwrap_or_else(|e| e.into_inner());
         staging.copy_out(self.streams.get(Lane::Out), from, to, team)
     }
 
-    /// Copies bytes within the device, on the compute lane.
+    /// Copies bytes within the device on the compute lane.
     ///
     /// # Safety
-    /// Both addresses must have as many bytes, which do not overlap.
+    /// Both addresses must be valid for this many bytes, and the ranges must not overlap.
     pub unsafe fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.copy_within)(to, from, bytes, stream) }, "cuMemcpyDtoDAsync")
     }
 
-    /// Sets bytes of the device, on the compute lane.
+    /// Sets device bytes on the compute lane.
     ///
     /// # Safety
-    /// The address must have as many bytes.
+    /// The address must be valid for this many bytes.
     pub unsafe fn set_bytes(&self, to: u64, byte: u8, count: usize) -> Result<()> {
         self.enter()?;
         let stream = self.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.driver.check(unsafe { (self.driver.set_bytes)(to, byte, count, stream) }, "cuMemsetD8Async")
     }
 
-    /// What the bytes of a status say.
+    /// Decodes a status; `None` if it was not raised.
     pub fn read_status(bytes: &[u8; Gpu::STATUS_BYTES]) -> Option<Raised> {
         let word = |n: usize| bytes[8 * n..8 * n + 8].iter().rev().fold(0u64, |word, byte| word << 8 | *byte as u64);
         (word(0) != 0).then(|| Raised { index: word(1) as i64, place: word(2) })
     }
 
-    /// Ends what runs in the background: to be called before the process ends. A launch still compiles what it needs.
+    /// Stops background work. Call it before the process ends. Launches still compile the kernels they need.
     pub fn stop(&self) {
         self.compiler.stop();
     }
 
-    /// Why the driver does not link texts in PTX, once it has refused one. Their kernels are compiled then, which takes longer.
+    /// Why the driver does not link generated PTX, once it has failed to. Kernels are then compiled from C, which takes
+    /// longer.
     pub fn link_failure(&self) -> Option<&str> {
         self.compiler.link_failure()
     }
 
-    /// How often kernels were compiled, found, and stood in for.
+    /// How often kernels were compiled, found in the cache, and replaced by a stand-in.
     pub fn counts(&self) -> Counts {
         self.compiler.counts()
     }

@@ -1,7 +1,8 @@
-//! Graphs: a sequence of launches, captured once, launched in one call, its kernels' arguments changed between launches.
+//! CUDA graphs: a sequence of launches, captured once and replayed in one call; the arguments of its kernels can be
+//! changed between replays.
 //!
-//! Invariant: nothing may be allocated from the driver while a capture is on; whoever captures has run the same sequence
-//! before, so that its kernels are compiled and its memory is in the cache.
+//! Invariant: nothing is allocated from the driver during a capture. The caller has run the same sequence before, so
+//! its kernels are compiled and its memory is cached.
 
 use crate::gpu::Gpu;
 use crate::sys::{GraphExec, GraphHandle, GraphNode, KernelParams, UpdateOutcome, driver_code as code};
@@ -17,27 +18,27 @@ pub struct Graph {
     gpu: Arc<Gpu>,
     graph: GraphHandle,
     exec: GraphExec,
-    /// The nodes that are kernels, in the order they were launched.
+    /// The kernel nodes, in launch order.
     kernels: Vec<GraphNode>,
 }
 
-// SAFETY: handles of a graph may be used by any thread, one at a time; changing it takes `&mut`.
+// SAFETY: any thread may use the handles of a graph, one at a time; changes require `&mut`.
 unsafe impl Send for Graph {}
 
-/// A captured sequence that cannot be launched yet.
+/// A captured sequence that is not yet instantiated.
 pub(crate) struct Captured {
     gpu: Arc<Gpu>,
     graph: GraphHandle,
 }
 
 impl Captured {
-    /// Makes it ready to be launched.
+    /// Instantiates the graph.
     pub(crate) fn instantiate(self) -> Result<Graph> {
         let gpu = self.gpu.clone();
         let mut made = Graph { gpu, graph: self.graph, exec: std::ptr::null_mut(), kernels: Vec::new() };
         std::mem::forget(self);
         let driver = made.gpu.driver;
-        // SAFETY: writes one handle.
+        // SAFETY: the call writes one handle.
         let error = unsafe { (driver.graph_instantiate)(&mut made.exec, made.graph, 0) };
         driver.check(error, "cuGraphInstantiate")?;
         Ok(made)
@@ -46,44 +47,44 @@ impl Captured {
 
 impl Drop for Captured {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the handle.
+        // SAFETY: this value owns the handle.
         unsafe { (self.gpu.driver.graph_destroy)(self.graph) };
     }
 }
 
 impl Graph {
-    /// Captures what `launches` gives to the compute lane; none of it runs, and it can be launched.
+    /// Captures and instantiates the work that `launches` enqueues on the compute lane. None of it runs.
     pub fn capture(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Graph> {
         let mut made = Graph::record(gpu, launches)?.instantiate()?;
         made.kernels = made.find_kernels()?;
         Ok(made)
     }
 
-    /// Takes over the arguments of another capture of the same sequence; false if it does not fit.
+    /// Updates the arguments from another capture of the same sequence; returns false if its topology differs.
     pub(crate) fn update(&mut self, captured: &Captured) -> bool {
         let mut outcome = UpdateOutcome { result: 0, node: std::ptr::null_mut(), from: std::ptr::null_mut() };
-        // SAFETY: handles of this device; writes one outcome.
+        // SAFETY: handles of this device; the call writes one result.
         unsafe { (self.gpu.driver.graph_update)(self.exec, captured.graph, &mut outcome) == code::SUCCESS }
     }
 
-    /// Captures what `launches` gives to the compute lane; none of it runs.
+    /// Captures the work that `launches` enqueues on the compute lane. None of it runs.
     pub(crate) fn record(gpu: &Arc<Gpu>, launches: impl FnOnce() -> Result<()>) -> Result<Captured> {
         gpu.enter()?;
         let _still = gpu.streams.block_queries();
         let (driver, stream) = (gpu.driver, gpu.streams.get(Lane::Compute));
-        // SAFETY: a stream of this device; the capture is ended below, on every path.
+        // SAFETY: a stream of this device; the capture is ended below on every path.
         driver.check(unsafe { (driver.capture_begin)(stream, code::CAPTURE_RELAXED) }, "cuStreamBeginCapture")?;
         gpu.captures.store(true, Ordering::Relaxed);
-        // A panic must not leave the lane captured.
+        // A panic must not leave the stream in capture mode.
         let given = catch_unwind(AssertUnwindSafe(launches))
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Runtime, "a launch panicked")));
         gpu.captures.store(false, Ordering::Relaxed);
         let mut graph = std::ptr::null_mut();
-        // SAFETY: writes one handle.
+        // SAFETY: the call writes one handle.
         let ended = driver.check(unsafe { (driver.capture_end)(stream, &mut graph) }, "cuStreamEndCapture");
         if let Err(error) = given.and(ended) {
             if !graph.is_null() {
-                // SAFETY: a graph that nobody else has.
+                // SAFETY: this function owns the graph.
                 unsafe { (driver.graph_destroy)(graph) };
             }
             return Err(error);
@@ -94,7 +95,7 @@ impl Graph {
     fn find_kernels(&self) -> Result<Vec<GraphNode>> {
         let driver = self.gpu.driver;
         let mut count = 0;
-        // SAFETY: first the number of nodes, then as many nodes.
+        // SAFETY: the first call gets the number of nodes, the second writes as many nodes.
         let nodes = unsafe {
             driver.check((driver.graph_nodes)(self.graph, std::ptr::null_mut(), &mut count), "cuGraphGetNodes")?;
             let mut nodes = vec![std::ptr::null_mut(); count];
@@ -104,7 +105,7 @@ impl Graph {
         let mut kernels = Vec::with_capacity(count);
         for node in nodes {
             let mut kind = -1;
-            // SAFETY: writes one number.
+            // SAFETY: the call writes one number.
             driver.check(unsafe { (driver.graph_node_type)(node, &mut kind) }, "cuGraphNodeGetType")?;
             if kind == code::NODE_KERNEL {
                 kernels.push(node);
@@ -113,23 +114,23 @@ impl Graph {
         Ok(kernels)
     }
 
-    /// How many kernels it has.
+    /// The number of kernels.
     pub fn kernels(&self) -> usize {
         self.kernels.len()
     }
 
-    /// Changes words of a kernel's argument for the launches that follow: `(place, word)` each; the others are as they
-    /// were captured. Only kernels of our own have an argument of words.
+    /// Changes words of a kernel's argument for later replays: `(index, word)` pairs; other words keep their captured
+    /// values. Only kernels of this crate have an argument of words.
     ///
     /// # Safety
-    /// The kernel must be one of ours, its argument must have these words, and the addresses among them must be what
-    /// its launch promises.
+    /// The kernel must be one of this crate, its argument must have these words, and the addresses among them must be
+    /// valid as for its launch.
     pub unsafe fn set_words(&mut self, kernel: usize, count: usize, words: &[(usize, u64)]) -> Result<()> {
         let driver = self.gpu.driver;
         let node = *self.kernels.get(kernel).ok_or_else(|| {
             Error::new(ErrorKind::Index, format!("a graph of {} kernels has no kernel {kernel}", self.kernels.len()))
         })?;
-        // SAFETY: the parameters are those of a kernel whose one argument has `count` words, as the caller promises.
+        // SAFETY: the parameters are those of a kernel with one argument of `count` words, as the caller guarantees.
         unsafe {
             let mut params = std::mem::MaybeUninit::<KernelParams>::zeroed();
             driver.check((driver.graph_params)(node, params.as_mut_ptr()), "cuGraphKernelNodeGetParams")?;
@@ -145,21 +146,21 @@ impl Graph {
         }
     }
 
-    /// Launches the sequence on the compute lane.
+    /// Launches the graph on the compute lane.
     ///
     /// # Safety
-    /// As for each launch that was captured.
+    /// As for each captured launch.
     pub unsafe fn replay(&self) -> Result<()> {
         self.gpu.enter()?;
         let stream = self.gpu.streams.get(Lane::Compute);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         self.gpu.driver.check(unsafe { (self.gpu.driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
     }
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the handles; the driver keeps what is still running.
+        // SAFETY: this value owns the handles; the driver keeps replays that are still running.
         unsafe {
             if !self.exec.is_null() {
                 (self.gpu.driver.graph_exec_destroy)(self.exec);

@@ -1,20 +1,20 @@
-//! One-kernel graphs: a kernel that is often launched outside of a larger graph gets a graph of its own. Updating the node's argument and
-//! replaying the graph takes the host less time than `cuLaunchKernel` (`cargo xtask bench cuda`).
+//! One-kernel graphs: a kernel that is often launched outside of a larger graph gets its own graph. Updating the node's
+//! argument and replaying the graph is faster on the host than `cuLaunchKernel` (`cargo xtask bench cuda`).
 
 use crate::sys::{Driver, Function, GraphExec, GraphHandle, GraphNode, KernelParams, Stream};
 use forerun_base::{Error, ErrorKind, Result};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Single launches after which a kernel gets a graph.
+/// The number of single launches after which a kernel gets a graph.
 const OFTEN: u32 = 16;
-/// The maximum number of one-kernel graphs in a process: each takes device memory.
+/// The maximum number of one-kernel graphs per process: each takes device memory.
 const MOST: usize = 128;
 
 /// The number of one-kernel graphs in this process.
 static GRAPHS: AtomicUsize = AtomicUsize::new(0);
 
-/// One launch: the kernel, its threads and the words of its argument.
+/// One launch: the kernel, its grid and the words of its argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command<'a> {
     pub(crate) function: Function,
@@ -23,7 +23,7 @@ pub(crate) struct Command<'a> {
     pub(crate) words: &'a [u64],
 }
 
-/// Counts a kernel's single launches, and holds its graph once there were enough.
+/// Counts the single launches of a kernel, and holds its graph once there were enough.
 #[derive(Debug, Default)]
 pub(crate) struct KernelGraph {
     launches: u32,
@@ -31,7 +31,7 @@ pub(crate) struct KernelGraph {
 }
 
 impl KernelGraph {
-    /// Launches the kernel through its graph; returns false if it has none, or the driver refuses.
+    /// Launches the kernel through its graph; returns false if it has none, or if the driver fails.
     ///
     /// # Safety
     /// As for [`crate::gpu::Gpu::launch_kernel`].
@@ -43,7 +43,7 @@ impl KernelGraph {
             }
         }
         let Some(graph) = &self.graph else { return false };
-        // SAFETY: the caller promises the words and the addresses.
+        // SAFETY: the caller guarantees the words and the addresses.
         let launched = unsafe { graph.replay(command, stream) }.is_ok();
         if !launched {
             self.graph = None;
@@ -61,20 +61,21 @@ struct OneKernelGraph {
     exec: GraphExec,
 }
 
-// SAFETY: handles of a graph may be used by any thread, one at a time.
+// SAFETY: any thread may use the handles of a graph, one at a time.
 unsafe impl Send for OneKernelGraph {}
 
 impl OneKernelGraph {
     fn new(driver: &'static Driver, command: Command<'_>) -> Result<OneKernelGraph> {
         let none = std::ptr::null_mut();
-        // Counted before it exists, since `drop` runs on every path and uncounts it.
+        // Counted before it exists, because `drop` runs on every path and decrements the count.
         let before = GRAPHS.fetch_add(1, Ordering::Relaxed);
         let mut made = OneKernelGraph { driver, graph: none, node: none, exec: none };
         if before >= MOST {
-            return Err(Error::new(ErrorKind::Runtime, "enough kernels have a graph"));
+            return Err(Error::new(ErrorKind::Runtime, "the limit of one-kernel graphs is reached"));
         }
         with_params(command, |params| {
-            // SAFETY: each call writes one handle, to a field of `made`; the driver copies the argument, which outlives the calls.
+            // SAFETY: each call writes one handle to a field of `made`; the driver copies the argument, which outlives
+            // the calls.
             unsafe {
                 driver.check((driver.graph_create)(&mut made.graph, 0), "cuGraphCreate")?;
                 let added = (driver.graph_add_kernel)(&mut made.node, made.graph, std::ptr::null(), 0, params);
@@ -90,11 +91,11 @@ impl OneKernelGraph {
     unsafe fn replay(&self, command: Command<'_>, stream: Stream) -> Result<()> {
         let driver = self.driver;
         with_params(command, |params| {
-            // SAFETY: handles of a live graph; replays in flight keep the argument they had.
+            // SAFETY: handles of a live graph; replays in flight keep their argument.
             let set = unsafe { (driver.graph_set_params)(self.exec, self.node, params) };
             driver.check(set, "cuGraphExecKernelNodeSetParams")
         })?;
-        // SAFETY: handles of a live graph; the caller of the launch promises the addresses in the argument.
+        // SAFETY: handles of a live graph; the caller of the launch guarantees the addresses in the argument.
         driver.check(unsafe { (driver.graph_launch)(self.exec, stream) }, "cuGraphLaunch")
     }
 }
@@ -114,7 +115,7 @@ impl Drop for OneKernelGraph {
     }
 }
 
-/// Calls `f` with the parameters of a launch, which live for the call.
+/// Calls `f` with the parameters of a launch, which are valid during the call.
 fn with_params<T>(command: Command<'_>, f: impl FnOnce(&KernelParams) -> T) -> T {
     let mut address: *mut c_void = command.words.as_ptr().cast_mut().cast();
     let none = std::ptr::null_mut();

@@ -1,5 +1,6 @@
-//! NVIDIA devices: the driver, generated kernels, products, memory, streams, graphs. Everything is found at run time;
-//! without a driver there is no device, and nothing else changes. Knows nothing of arrays, engines or the host's kernels.
+//! NVIDIA devices: driver, generated kernels, products, memory, streams, graphs. All libraries are found at run time;
+//! without a driver there are no devices, and nothing else changes. Must not know arrays, engines or the host's
+//! kernels.
 
 mod accelerator;
 mod batch;

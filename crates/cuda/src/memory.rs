@@ -1,10 +1,11 @@
-//! Device memory: a pool of the driver's, ordered with the compute lane, under a cache of our own.
+//! Device memory: a memory pool of the driver, ordered by the compute lane, with a cache on top.
 //!
-//! Invariant: blocks are handed out and taken back in the order of the compute lane, so a block may be used again at once:
-//! whoever gets it runs after whoever gave it back. Sizes are rounded to classes; a block serves its class alone.
+//! Invariant: blocks are allocated and freed in the order of the compute lane. A freed block can be reused at once,
+//! because its next user runs after the previous one. Sizes are rounded up to classes; a block serves only its class.
 //!
-//! What a launch needs for itself alone is scratch: taken and given back when it is told, which may be later than when memory of
-//! values was. So scratch has blocks of its own, which no value ever gets and which stay: a graph may have their addresses.
+//! Scratch memory serves a single launch. It is allocated and freed when the launch is enqueued, which may be later
+//! than the allocation of values. Scratch therefore has its own blocks, which are never used for values and are kept,
+//! because a graph may contain their addresses.
 
 use crate::sys::{Driver, MemPool, PoolProps, Stream, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result};
@@ -12,35 +13,36 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-/// What there is of device memory, in bytes.
+/// Statistics of device memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// On the device.
+    /// The memory of the device.
     pub total: usize,
-    /// Nobody's, as the driver sees it.
+    /// Free memory according to the driver.
     pub free: usize,
-    /// Handed out.
+    /// Allocated bytes.
     pub live: usize,
-    /// The most that was handed out at once.
+    /// The largest number of bytes allocated at once.
     pub peak: usize,
-    /// Kept for the next who asks.
+    /// Cached bytes.
     pub cached: usize,
-    /// The most that may be handed out at once.
+    /// The maximum number of bytes that may be allocated at once.
     pub limit: usize,
-    /// How often memory was asked for, and how often the cache had it.
+    /// The number of allocations, and how many the cache served.
     pub asked: u64,
     /// See `asked`.
     pub hits: u64,
-    /// How often the cache was emptied because the driver had no memory left.
+    /// How often the cache was emptied because the driver was out of memory.
     pub emptied: u64,
 }
 
-/// A block that was handed out.
+/// An allocated block.
 pub(crate) struct Taken {
     pub(crate) address: u64,
-    /// Bytes of its class.
+    /// The bytes of its class.
     pub(crate) bytes: usize,
-    /// Up to which ticket of the compute lane it may still be used for what it held; `None` if the driver just made it.
+    /// The ticket of the compute lane up to which commands may still use its previous contents; `None` if the block is
+    /// new.
     pub(crate) since: Option<u64>,
 }
 
@@ -54,15 +56,15 @@ pub(crate) struct Memory {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Blocks of each class that nobody uses, and up to which ticket of the compute lane commands may still use them.
+    /// Free blocks of each class, each with the ticket of the compute lane up to which commands may still use it.
     spare: HashMap<usize, Vec<(u64, u64)>>,
     info: MemoryInfo,
     sealed: bool,
-    /// Blocks of each class that launches use for themselves.
+    /// Free scratch blocks of each class.
     scratch: HashMap<usize, Vec<u64>>,
 }
 
-/// The class of a size: multiples of 512 bytes, from 4 KiB on four classes between two powers of two.
+/// The class of a size: multiples of 512 bytes; from 4 KiB on, four classes per power of two.
 fn class_of(bytes: usize) -> usize {
     let bytes = bytes.max(1);
     if bytes <= 4096 {
@@ -71,9 +73,9 @@ fn class_of(bytes: usize) -> usize {
     bytes.next_multiple_of(bytes.next_power_of_two() / 8)
 }
 
-/// Classes above this are not cached twice over: the driver's pool keeps them well enough.
+/// Larger classes are not cached here, since the driver's pool caches them well enough.
 const LARGE: usize = 1 << 30;
-/// Blocks of scratch above this go back to the driver when their launch is told.
+/// Larger scratch blocks return to the driver after their launch is enqueued.
 const LARGE_SCRATCH: usize = 128 << 20;
 
 impl Memory {
@@ -89,7 +91,7 @@ impl Memory {
         };
         let mut pool = std::ptr::null_mut();
         let mut all = u64::MAX;
-        // SAFETY: writes one handle; the threshold is one 64-bit number.
+        // SAFETY: the calls write one handle, and read the threshold as one 64-bit number.
         unsafe {
             driver.check((driver.pool_create)(&mut pool, &props), "cuMemPoolCreate")?;
             let threshold: *mut c_void = (&raw mut all).cast();
@@ -98,7 +100,7 @@ impl Memory {
         }
         let memory = Memory { driver, pool, stream, state: Mutex::default() };
         let info = memory.info()?;
-        // What others need while we run: contexts, libraries, a share for the unforeseen.
+        // Leave memory for other uses: contexts, libraries, and a margin.
         memory.set_limit(info.free - info.free / 16);
         Ok(memory)
     }
@@ -115,12 +117,12 @@ impl Memory {
         self.take(bytes).map(|taken| taken.address)
     }
 
-    /// While sealed, only what the cache has is handed out: the driver must not be asked during a capture.
+    /// While sealed, only cached blocks are allocated: driver allocations are not allowed during a capture.
     pub(crate) fn seal(&self, on: bool) {
         self.state().sealed = on;
     }
 
-    /// Bytes for a launch alone, in the order in which launches are told.
+    /// Allocates scratch for one launch, in launch order.
     pub(crate) fn scratch(&self, bytes: usize) -> Result<u64> {
         let class = class_of(bytes);
         let mut state = self.state();
@@ -128,12 +130,13 @@ impl Memory {
             return Ok(address);
         }
         if state.sealed {
-            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
+            return Err(Error::new(ErrorKind::Runtime, "cannot allocate device memory during a capture"));
         }
         self.ask(class)
     }
 
-    /// The launch is told: the next one may use them. A lot of memory does not stay; a capture finds none of it and is given up.
+    /// Frees the scratch of a launch that was enqueued; the next launch may use it. Large blocks are not kept: a
+    /// capture that needs one fails and is abandoned.
     pub(crate) fn give_scratch(&self, address: u64, bytes: usize) -> Result<()> {
         let class = class_of(bytes);
         if class > LARGE_SCRATCH {
@@ -143,7 +146,7 @@ impl Memory {
         Ok(())
     }
 
-    /// A block of the cache, if it has one.
+    /// Allocates a cached block, if there is one.
     pub(crate) fn take_cached(&self, bytes: usize) -> Option<Taken> {
         let class = class_of(bytes);
         let mut state = self.state();
@@ -155,7 +158,7 @@ impl Memory {
         Some(Taken { address, bytes: class, since: Some(since) })
     }
 
-    /// Whether a block of so many bytes goes back to the driver at once.
+    /// Whether a block of this size returns to the driver at once.
     pub(crate) fn is_large(bytes: usize) -> bool {
         class_of(bytes) > LARGE
     }
@@ -171,7 +174,7 @@ impl Memory {
             return Ok(Taken { address, bytes: class, since: Some(since) });
         }
         if state.sealed {
-            return Err(Error::new(ErrorKind::Runtime, "no memory is made during a capture"));
+            return Err(Error::new(ErrorKind::Runtime, "cannot allocate device memory during a capture"));
         }
         if state.info.live + class > state.info.limit {
             return Err(self.exhausted(bytes, &state.info));
@@ -179,7 +182,7 @@ impl Memory {
         if state.info.live + state.info.cached + class > state.info.limit {
             self.release(&mut state)?;
         }
-        // The ladder: the driver's pool, then without our cache, then after everything queued is done.
+        // Escalate: try the driver's pool, then empty the cache, then wait for all enqueued work.
         for rung in 0..3 {
             match self.ask(class) {
                 Ok(address) => {
@@ -206,7 +209,7 @@ impl Memory {
 
     fn exhausted(&self, bytes: usize, info: &MemoryInfo) -> Error {
         let text = format!(
-            "no device memory for {bytes} bytes: {} are in use, {} may be, the device has {}",
+            "cannot allocate {bytes} bytes of device memory: {} bytes in use, limit {}, device total {}",
             info.live, info.limit, info.total
         );
         Error::new(ErrorKind::Memory, text)
@@ -214,7 +217,7 @@ impl Memory {
 
     fn ask(&self, class: usize) -> Result<u64> {
         let mut address = 0;
-        // SAFETY: writes one address.
+        // SAFETY: the call writes one address.
         let error = unsafe { (self.driver.alloc_from)(&mut address, class, self.pool, self.stream) };
         self.driver.check(error, "cuMemAllocFromPoolAsync").map(|()| address)
     }
@@ -236,11 +239,11 @@ impl Memory {
     }
 
     fn give_back(&self, address: u64) -> Result<()> {
-        // SAFETY: an address that came from the pool and that nobody uses.
+        // SAFETY: the address came from the pool, and nobody uses it.
         self.driver.check(unsafe { (self.driver.free)(address, self.stream) }, "cuMemFreeAsync")
     }
 
-    /// Gives the cache back to the driver's pool.
+    /// Returns the cache to the driver's pool.
     fn release(&self, state: &mut State) -> Result<()> {
         for (class, blocks) in state.spare.drain() {
             for (address, _) in blocks {
@@ -262,14 +265,14 @@ impl Memory {
 
     pub(crate) fn info(&self) -> Result<MemoryInfo> {
         let (mut free, mut total, mut reserved) = (0, 0, 0u64);
-        // SAFETY: each call writes the numbers it is given room for.
+        // SAFETY: each call writes to variables of the expected type.
         unsafe {
             self.driver.check((self.driver.memory_info)(&mut free, &mut total), "cuMemGetInfo")?;
             let to: *mut c_void = (&raw mut reserved).cast();
             self.driver.check((self.driver.pool_get)(self.pool, code::POOL_RESERVED, to), "cuMemPoolGetAttribute")?;
         }
         let mut info = self.state().info;
-        // What the driver's pool keeps is ours to use.
+        // Memory that the driver's pool has cached is available to this process.
         let kept = (reserved as usize).saturating_sub(info.live + info.cached);
         (info.total, info.free, info.cached) = (total, free, info.cached + kept);
         Ok(info)

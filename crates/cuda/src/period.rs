@@ -1,7 +1,7 @@
-//! PeriodDetector: finds out that the same launches come again and again, and says where a turn of them ends.
+//! Detects repeating launch sequences, and where a repetition ends.
 //!
-//! Nobody declares steps. When the last launches repeat those before them, two turns in full and at least [`SURE`] launches, the
-//! distance is the period; from then on a batch ends every so many launches, until one comes that does not fit.
+//! Programs do not declare steps. If the last launches equal those before them, for two full repetitions and at least
+//! [`SURE`] launches, the distance is the period. From then on a batch ends after each period, until a launch differs.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 512;
 /// Short periods are combined until a batch has at least this many launches.
 const WORTHWHILE: usize = 32;
 
-/// The recent launches, each identified by a number, and the period they have.
+/// The recent launches, each identified by a number, and their period.
 #[derive(Debug, Default)]
 pub(crate) struct PeriodDetector {
     history: VecDeque<usize>,

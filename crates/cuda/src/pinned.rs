@@ -1,10 +1,10 @@
-//! Pinned memory in small slots: memory of the host that the device reads and writes by itself.
+//! Small slots of pinned host memory, which the device can read and write.
 
 use crate::sys::Driver;
 use forerun_base::Result;
 use std::ffi::c_void;
 
-/// Slots of one size, made a page at a time and never given back.
+/// Slots of one size, allocated one page at a time and never freed.
 pub(crate) struct Slots {
     driver: &'static Driver,
     bytes: usize,
@@ -17,13 +17,13 @@ impl Slots {
         Slots { driver, bytes, a_page, free: Vec::new() }
     }
 
-    /// The address of a slot, for the host and the device alike. Its bytes are what they were.
+    /// Allocates a slot; the address is valid on the host and on the device. Its contents are unspecified.
     pub(crate) fn take(&mut self) -> Result<usize> {
         if let Some(slot) = self.free.pop() {
             return Ok(slot);
         }
         let mut page: *mut c_void = std::ptr::null_mut();
-        // SAFETY: writes one address.
+        // SAFETY: the call writes one address.
         let error = unsafe { (self.driver.host_alloc)(&mut page, self.bytes * self.a_page, 0) };
         self.driver.check(error, "cuMemHostAlloc")?;
         self.free.extend((1..self.a_page).map(|n| page as usize + n * self.bytes));

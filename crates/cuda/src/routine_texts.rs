@@ -1,4 +1,4 @@
-//! The texts of routines, for the check that all of them compile.
+//! The sources of routines, for the check that all of them compile.
 
 use crate::family::kernel;
 use crate::run::runs;
@@ -6,7 +6,7 @@ use forerun_ops::Routine;
 use forerun_plan::RoutineCall;
 use std::collections::HashSet;
 
-/// The texts of routines, each once: those of the calls that the families name.
+/// The sources of all routines without duplicates: those of the calls that the families list.
 pub(crate) fn routine_texts() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut seen = HashSet::new();
@@ -22,7 +22,7 @@ pub(crate) fn routine_texts() -> Vec<(String, String)> {
     all
 }
 
-/// The calls of a routine whose texts are checked; none for a routine that the host runs.
+/// The calls of a routine whose sources are checked; none for a routine that runs on the host.
 fn calls(routine: Routine) -> Vec<RoutineCall> {
     let named = kernel(&routine).map(|kernel| kernel.checked_calls(routine)).unwrap_or_default();
     let call = |(inputs, encoded): (Vec<_>, forerun_ops::Encoded)| {

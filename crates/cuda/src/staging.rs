@@ -1,18 +1,18 @@
-//! Copies between the device and memory of the host that the driver does not know: through a ring of pinned pieces, so that
-//! the link is busy while the host copies the next piece.
+//! Copies between the device and pageable host memory, through a ring of pinned buffers, so that the bus is busy while
+//! the host copies the next piece.
 
 use crate::sys::{Driver, Event, Stream, driver_code as code};
 use forerun_base::{Result, Team};
 use std::ffi::c_void;
 
-/// Bytes of a piece, and pieces of the ring.
+/// Bytes per piece, and pieces of the ring.
 const PIECE: usize = 4 << 20;
 const PIECES: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Staging {
     driver: &'static Driver,
-    /// Made when first used: pinning is slow.
+    /// Created at first use: pinning is slow.
     pieces: Vec<Piece>,
     next: usize,
 }
@@ -45,7 +45,8 @@ impl Staging {
         Ok(())
     }
 
-    /// The next piece, once the device has done with it. (An event that was never recorded counts as passed.)
+    /// Returns the next piece after the device has finished with it. (An event that was never recorded counts as
+    /// complete.)
     fn take(&mut self) -> Result<(*mut u8, Event)> {
         let Piece { address, event } = self.pieces[self.next];
         self.next = (self.next + 1) % PIECES;
@@ -54,13 +55,13 @@ impl Staging {
         Ok((address, event))
     }
 
-    /// Queues a copy to the device; returns when the last of the host's bytes was read.
+    /// Enqueues a copy to the device; returns when the last host byte was read.
     pub(crate) fn copy_in(&mut self, stream: Stream, from: &[u8], to: u64, team: &dyn Team) -> Result<()> {
         self.make()?;
         let driver = self.driver;
         for (n, part) in from.chunks(PIECE).enumerate() {
             let (piece, event) = self.take()?;
-            // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller promises the target.
+            // SAFETY: the piece has room for a part, and nobody accesses it now; the caller guarantees the target.
             unsafe {
                 spread(part.as_ptr(), piece, part.len(), team);
                 let to = to + (n * PIECE) as u64;
@@ -71,7 +72,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies from the device; returns when the last byte is there.
+    /// Copies from the device; returns when the copy is complete.
     pub(crate) fn copy_out(&mut self, stream: Stream, from: u64, to: &mut [u8], team: &dyn Team) -> Result<()> {
         self.make()?;
         let driver = self.driver;
@@ -83,7 +84,7 @@ impl Staging {
             if at < length && queued.len() < PIECES {
                 let (piece, event) = self.take()?;
                 let bytes = PIECE.min(length - at);
-                // SAFETY: the piece has room for a part, and nobody reads or writes it now; the caller promises the source.
+                // SAFETY: the piece has room for a part, and nobody accesses it now; the caller guarantees the source.
                 unsafe {
                     driver
                         .check((driver.copy_out)(piece.cast(), from + at as u64, bytes, stream), "cuMemcpyDtoHAsync")?;
@@ -92,7 +93,7 @@ impl Staging {
                 queued.push_back((piece, event));
                 at += bytes;
             } else if let (Some((piece, event)), Some(part)) = (queued.pop_front(), parts.next()) {
-                // SAFETY: the copy into this piece is done when its event is passed.
+                // SAFETY: the copy into this piece is complete, because its event has completed.
                 unsafe {
                     driver.check((driver.event_synchronize)(event), "cuEventSynchronize")?;
                     spread(piece, part.as_mut_ptr(), part.len(), team);
@@ -106,13 +107,13 @@ impl Staging {
 /// Bytes that one thread of a team copies at a time.
 const SHARE: usize = 512 << 10;
 
-/// Addresses that the threads of a team share.
+/// Addresses shared by the threads of a team.
 struct Shared(*const u8, *mut u8);
 
-// SAFETY: each thread touches its own part.
+// SAFETY: each thread accesses its own part.
 unsafe impl Sync for Shared {}
 
-/// Copies bytes, by the whole team: one thread is slower than the link.
+/// Copies bytes with the whole team, because one thread is slower than the bus.
 ///
 /// # Safety
 /// As for [`std::ptr::copy_nonoverlapping`].
@@ -121,7 +122,7 @@ unsafe fn spread(from: *const u8, to: *mut u8, bytes: usize, team: &dyn Team) {
     let shared = &shared;
     team.split(bytes.div_ceil(SHARE), &|n| {
         let (first, count) = (n * SHARE, SHARE.min(bytes - n * SHARE));
-        // SAFETY: a part of what the caller promises.
+        // SAFETY: a part of what the caller guarantees.
         unsafe { std::ptr::copy_nonoverlapping(shared.0.add(first), shared.1.add(first), count) }
     });
 }

@@ -1,11 +1,11 @@
-//! The CUDA streams of a device, one for each [`Lane`], and the marks that measure their progress.
+//! The CUDA streams of a device, one per [`Lane`], and the marks that measure their progress.
 //!
-//! Invariant: a stream passes its marks in order, so one number is its progress.
+//! Invariant: a stream passes its marks in order, so its progress is one number.
 //!
-//! The compute stream writes its marks to a word of pinned host memory, or its last kernel does. The host polls that word, and other
-//! streams wait for it on the device. Events, which the copy streams use, would cost one more driver call a mark. Querying
-//! one takes the driver's locks, and a launch on another thread may then wait up to a millisecond. The driver is still queried now and
-//! then, since a stream that faulted writes no more marks.
+//! The compute stream, or its last kernel, writes marks to a word of pinned host memory. The host polls that word, and
+//! other streams wait for it on the device. Events, which the copy streams use, would cost one more driver call per
+//! mark; and querying an event takes the driver's locks, which can delay a launch on another thread by up to a
+//! millisecond. The host still queries the driver occasionally, because a stream that faulted writes no more marks.
 
 use crate::pinned::Slots;
 use crate::sys::{Driver, Event, Stream, driver_code as code};
@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, TryLockError};
 
-/// Polls of the word between two queries of the driver: a fraction of a millisecond of spinning, or half a second of sleeps.
+/// Polls of the word between two driver queries: a fraction of a millisecond of spinning, or half a second of sleeping.
 const LOOKS: u32 = 1 << 14;
 
-/// A place in a stream: when the stream has passed it, everything enqueued before is complete. Marks count from 1.
+/// A position in a stream: when the stream has passed it, everything enqueued before is complete. Marks count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(pub u64);
 
@@ -35,17 +35,17 @@ pub(crate) struct Streams {
     streams: [Stream; 3],
     marks: [Mutex<Marks>; Lane::COUNT],
     spare: Mutex<Vec<Event>>,
-    /// The last mark that the compute stream has passed, if the device can write such a word.
+    /// The last mark that the compute stream has passed, if the device supports such a word.
     word: Option<&'static AtomicU64>,
     looks: AtomicU32,
 }
 
 #[derive(Debug, Default)]
 struct Marks {
-    /// The last mark given out, and the last one known to be passed.
+    /// The last mark issued, and the last one known to have passed.
     given: u64,
     passed: u64,
-    /// Events of the marks between, for streams without a word.
+    /// Events of the marks in between, for streams without a word.
     events: VecDeque<(u64, Event)>,
 }
 
@@ -68,18 +68,18 @@ impl Streams {
         })
     }
 
-    /// The word of a lane's stream.
+    /// The progress word of a lane's stream.
     fn word(&self, lane: Lane) -> Option<&'static AtomicU64> {
         self.word.filter(|_| lane == Lane::Compute)
     }
 
-    /// The progress of a stream as its word says; `None` if it has no word, or it is time to query the driver.
+    /// The progress of a stream according to its word; `None` if it has none, or if a driver query is due.
     pub(crate) fn poll(&self, lane: Lane) -> Option<Mark> {
         let word = self.word(lane)?;
-        // Racing threads may count one poll for two, which does no harm.
+        // Racing threads may count two polls as one, which is harmless.
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);
         self.looks.store(looks, Ordering::Relaxed);
-        // Acquire: pairs with the device's write, so data that the stream wrote to host memory before the mark is visible.
+        // Acquire: pairs with the device's write, so host memory that the stream wrote before the mark is visible.
         (!looks.is_multiple_of(LOOKS)).then(|| Mark(word.load(Ordering::Acquire)))
     }
 
@@ -105,7 +105,7 @@ impl Streams {
         self.record_after(lane, |_| false)
     }
 
-    /// Marks the place after what `last` enqueues. `last` returns whether its kernel writes the mark itself.
+    /// Records a mark after the work that `last` enqueues. `last` returns whether its kernel writes the mark itself.
     pub(crate) fn record_after(&self, lane: Lane, last: impl FnOnce(Option<MarkWord>) -> bool) -> Result<Mark> {
         let mut marks = self.marks(lane);
         let (mark, word) = (marks.given + 1, self.word(lane));
@@ -114,7 +114,8 @@ impl Streams {
             Some(_) if written => {}
             Some(word) => {
                 let address = word.as_ptr().addr() as u64;
-                // SAFETY: a word of pinned memory that is never freed. The write is ordered after all earlier work of the stream.
+                // SAFETY: a word of pinned memory that is never freed. The write is ordered after all earlier work of
+                // the stream.
                 let error = unsafe { (self.driver.stream_write)(self.get(lane), address, mark, 0) };
                 self.driver.check(error, "cuStreamWriteValue64")?;
             }
@@ -140,31 +141,31 @@ impl Streams {
                 return Ok(());
             }
             let address = word.as_ptr().addr() as u64;
-            // The write of the mark was enqueued before this wait, so it comes first in any hardware queue that both may share.
-            // SAFETY: a word of pinned memory that is never freed.
+            // The write of the mark was enqueued before this wait, so it comes first in any hardware queue that both
+            // may share. SAFETY: a word of pinned memory that is never freed.
             let error = unsafe { (self.driver.stream_wait_value)(stream, address, mark.0, code::WAIT_AT_LEAST) };
             return self.driver.check(error, "cuStreamWaitValue64");
         }
         let marks = self.marks(other);
         let Some(&(_, event)) = marks.events.iter().find(|(number, _)| *number >= mark.0) else { return Ok(()) };
-        // SAFETY: an event and a stream of this device; the event is not used again before it is passed.
+        // SAFETY: an event and a stream of this device; the event is not reused before it has completed.
         self.driver.check(unsafe { (self.driver.stream_wait)(stream, event, 0) }, "cuStreamWaitEvent")
     }
 
-    /// Blocks marks and queries of the compute stream while it is held: a capture allows neither.
+    /// Blocks marks and queries of the compute stream while the guard is alive: a capture allows neither.
     pub(crate) fn block_queries(&self) -> impl Sized + '_ {
         self.marks(Lane::Compute)
     }
 
     pub(crate) fn passed(&self, lane: Lane) -> Result<Mark> {
         if let Some(word) = self.word(lane) {
-            // Another thread marks the stream or captures it: the next poll will do.
+            // Another thread marks or captures the stream; the next poll will succeed.
             let marks = match self.marks[lane as usize].try_lock() {
                 Ok(marks) => marks,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return Ok(Mark(word.load(Ordering::Acquire))),
             };
-            // SAFETY: a stream of this device. The lock keeps others from adding a mark meanwhile.
+            // SAFETY: a stream of this device. The lock prevents others from adding a mark meanwhile.
             return match unsafe { (self.driver.stream_query)(self.get(lane)) } {
                 code::NOT_READY => Ok(Mark(word.load(Ordering::Acquire))),
                 error => self.driver.check(error, "cuStreamQuery").map(|()| Mark(marks.given)),
@@ -195,10 +196,11 @@ impl Streams {
     }
 }
 
-/// A word of pinned memory that one stream can write and another wait for; `None` if the device cannot.
+/// Allocates a word of pinned memory that one stream can write and another can wait for; `None` if the device does not
+/// support that.
 fn word_of(driver: &'static Driver, stream: Stream) -> Option<&'static AtomicU64> {
     let address = Slots::new(driver, size_of::<AtomicU64>(), 1).take().ok()?;
-    // SAFETY: pinned memory of that size, aligned to a page and never freed; the device writes whole words.
+    // SAFETY: pinned memory of that size, page-aligned and never freed; the device writes full words.
     unsafe {
         let word = &*std::ptr::with_exposed_provenance::<AtomicU64>(address);
         word.store(0, Ordering::Relaxed);

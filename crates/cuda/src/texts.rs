@@ -1,4 +1,4 @@
-//! Every kind of text that this room prints, for the check that all of them compile. No device is needed.
+//! All generated CUDA sources, for the check that they compile. No device is needed.
 
 use crate::routine_texts::routine_texts;
 use crate::text::{
@@ -22,7 +22,7 @@ const KINDS: [ReduceKind; 8] = [
 const FILLS: [FillKind; 5] = [FillKind::Full, FillKind::Arange, FillKind::Eye, FillKind::Normal, FillKind::Uniform];
 const BEYOND: [Beyond; 4] = [Beyond::Raise, Beyond::Clip, Beyond::Wrap, Beyond::Refuse];
 
-/// The layouts that operands of samples have: dense, column by column, backwards, one row repeated, one element.
+/// The layouts of sample operands: dense, column-major, reversed, one repeated row, one element.
 fn looks(shape: Shape) -> Vec<Layout> {
     let dense = Layout::dense(shape);
     let (rows, columns) = (shape[0], shape[1]);
@@ -39,7 +39,7 @@ fn looks(shape: Shape) -> Vec<Layout> {
     all
 }
 
-/// A program of one instruction over operands that lie in this way.
+/// A program of one instruction with operands of this layout.
 fn single(op: Point, dtype: DType, out: DType, shape: Shape, layout: Layout) -> Program {
     let row = op.row();
     let dtype_of = |n: usize| if row.class == Class::Select && n == 0 { DType::Bool } else { dtype };
@@ -58,27 +58,27 @@ fn casts(dtype: DType, complex: bool, shape: Shape) -> Program {
     Program { shape, inputs, scalars: vec![], code, outputs, temps: 0 }
 }
 
-/// Names and texts of all kernels: every row of the catalogue in every dtype, every way to read
-/// an operand, every kind of structured kernel.
+/// Names and sources of all kernels: every row of the catalogue in every dtype, every operand layout, every kind of
+/// structured kernel.
 pub fn texts() -> Vec<(String, String)> {
     let plain = plain_texts().into_iter().map(|(name, text)| (name + " plain", text));
     fast_texts().into_iter().chain(plain).collect()
 }
 
-/// Kernels that do an element at a time.
+/// Kernels that handle one element per thread.
 fn plain_texts() -> Vec<(String, String)> {
     programs().into_iter().map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
 }
 
-/// Names and texts of the kernels in PTX for an architecture: every row of the catalogue and every way to read an operand that is printed
-/// so; nothing for an architecture that is not known.
+/// Names and PTX of the kernels for an architecture: every row of the catalogue and every operand layout that PTX is
+/// generated for; empty for an unknown architecture.
 pub fn ptx_texts(arch: (i32, i32)) -> Vec<(String, String)> {
     let print = |program: &Program| plain_ptx(program, &Evaluator::plain(program, None), arch);
     let empty = empty_ptx(arch).map(|text| ("empty".to_owned(), text));
     programs().into_iter().filter_map(|(name, program)| Some((name, print(&program)?))).chain(empty).collect()
 }
 
-/// Every row, every way that an operand may lie, and longer programs.
+/// Every row, every operand layout, and longer programs.
 fn programs() -> Vec<(String, Program)> {
     let wide = Shape::of(&[1 << 20, 1 << 12]);
     let far = single(Point::Add, DType::F32, DType::F32, wide, Layout::strided(wide, &[0, 1]));
@@ -86,7 +86,7 @@ fn programs() -> Vec<(String, Program)> {
     rows().into_iter().chain(copies()).chain(chains()).chain([wide]).collect()
 }
 
-/// A program for every row of the catalogue in every dtype that it takes.
+/// A program for every row of the catalogue in every dtype it takes.
 fn rows() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     let shape = Shape::of(&[8, 16]);
@@ -109,7 +109,7 @@ fn rows() -> Vec<(String, Program)> {
     all
 }
 
-/// A copy of every dtype for every way that an operand may lie.
+/// A copy of every dtype for every operand layout.
 fn copies() -> Vec<(String, Program)> {
     let shape = Shape::of(&[8, 16]);
     let looks = looks(shape).into_iter().enumerate();
@@ -174,8 +174,8 @@ fn fast_texts() -> Vec<(String, String)> {
     all
 }
 
-/// A chain over two dense inputs and two scalars of float32: an op and where its arguments are. The result of each goes to a
-/// register of its own, the last to the output.
+/// A chain over two dense inputs and two float32 scalars: each item is an op and its arguments. The result of each op
+/// goes to its own register, the last one to the output.
 fn chain(shape: Shape, ops: &[(Point, DType, DType, [Reg; 3])]) -> Program {
     let input = ProgramInput { dtype: DType::F32, layout: Layout::dense(shape) };
     let last = ops.len() - 1;
@@ -186,7 +186,7 @@ fn chain(shape: Shape, ops: &[(Point, DType, DType, [Reg; 3])]) -> Program {
     Program { shape, inputs: vec![input; 2], scalars: vec![DType::F32; 2], code, outputs, temps: last as u8 }
 }
 
-/// Chains such as programs are made of: what a user waits for.
+/// Typical chains of user programs.
 fn chains() -> Vec<(String, Program)> {
     use DType::{BF16, F32, I32};
     let shape = Shape::of(&[1, 1 << 20]);
@@ -240,7 +240,7 @@ fn chains() -> Vec<(String, Program)> {
     ]
 }
 
-/// The sum of what a program gives.
+/// The source of a sum over the result of a program.
 fn summed(program: &Program) -> String {
     let (kind, reduced) = (ReduceKind::Sum, program.shape.size());
     let dtype = program.outputs[0];
@@ -250,7 +250,7 @@ fn summed(program: &Program) -> String {
     reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack))
 }
 
-/// A reduction fed by a product of two inputs, the product kept.
+/// A reduction of a product of two inputs, with the product stored.
 fn reduction(kind: ReduceKind, dtype: DType, [outer, reduced, inner]: [usize; 3]) -> Reduce {
     let shape = Shape::of(&[outer, reduced, inner]);
     let program = single(Point::Multiply, dtype, dtype, shape, Layout::dense(shape));
@@ -267,7 +267,7 @@ mod tests {
         let all = texts();
         let names: BTreeSet<&str> = all.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names.len(), all.len(), "names are different");
-        // The real part is a cast.
+        // `real` is lowered to a cast.
         for &op in Point::ALL.iter().filter(|op| **op != Point::Real) {
             assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
@@ -279,7 +279,7 @@ mod tests {
         let printed: BTreeSet<String> = ptx_texts((9, 0)).into_iter().map(|(name, _)| name).collect();
         let names = programs().into_iter().map(|(name, _)| name);
         let without: BTreeSet<String> = names.filter(|name| !printed.contains(name)).collect();
-        // In no dtype.
+        // These ops have no PTX for any dtype.
         let ops =
             ["floor_divide", "remainder", "fmod", "nextafter", "left_shift", "right_shift", "gcd", "lcm", "compose"];
         let known = |name: &String| {

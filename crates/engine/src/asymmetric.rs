@@ -1,17 +1,16 @@
-//! A fence with two sides of unequal price, for protocols in which one side runs all the time and the other
-//! is about to sleep anyway.
+//! An asymmetric fence: cheap on the side that runs often, expensive on the side that is about to sleep.
 //!
-//! Guarantee: of a thread that writes A, calls [`light`], reads B, and a thread that writes B, calls [`heavy`], reads
-//! A, at least one sees the other's write. Where the kernel offers an expedited membarrier, the light side only holds
-//! the compiler back and the heavy side makes every running thread of the process pass a full barrier; elsewhere, and
-//! under loom, both are full fences.
+//! Guarantee: if one thread writes A, calls [`light`] and reads B, and another writes B, calls [`heavy`] and reads A,
+//! at least one of them sees the other's write. Where the kernel offers an expedited membarrier, `light` is only a
+//! compiler fence and `heavy` makes every running thread of the process execute a full barrier. Elsewhere, and under
+//! loom, both are full fences.
 
 #[cfg(not(loom))]
 mod real {
     use crate::sync::{AtomicBool, Ordering, compiler_fence, fence};
 
-    /// Set before the first engine exists, never cleared: a thread with a stale view fences in full, which is also
-    /// right.
+    /// Set before the first engine exists and never cleared. A thread with a stale view uses a full fence, which is
+    /// also correct.
     static EXPEDITED: AtomicBool = AtomicBool::new(false);
 
     #[cfg(target_os = "linux")]
@@ -34,19 +33,19 @@ mod real {
     #[cfg(not(target_os = "linux"))]
     const EXPEDITE: libc::c_int = 0;
 
-    /// Asks the kernel for the cheap way. Called before any thread of an engine runs.
+    /// Registers the process for expedited membarriers. Called before any thread of an engine runs.
     pub(crate) fn prepare() {
         if !EXPEDITED.load(Ordering::Acquire) && membarrier(REGISTER) {
             EXPEDITED.store(true, Ordering::Release);
         }
     }
 
-    /// In a forked child: asks once more, for the case that the kernel keeps the wish by process.
+    /// Registers again in a forked child, in case the kernel keeps the registration per process.
     pub(crate) fn prepare_again() {
         EXPEDITED.store(membarrier(REGISTER), Ordering::Release);
     }
 
-    /// The side that runs all the time.
+    /// The fence of the side that runs often.
     #[inline]
     pub(crate) fn light() {
         if EXPEDITED.load(Ordering::Relaxed) {
@@ -56,7 +55,7 @@ mod real {
         }
     }
 
-    /// The side that is about to sleep.
+    /// The fence of the side that is about to sleep.
     pub(crate) fn heavy() {
         if !(EXPEDITED.load(Ordering::Acquire) && membarrier(EXPEDITE)) {
             fence(Ordering::SeqCst);
@@ -68,12 +67,12 @@ mod real {
 mod real {
     use crate::sync::{Ordering, fence};
 
-    /// The side that runs all the time.
+    /// The fence of the side that runs often.
     pub(crate) fn light() {
         fence(Ordering::SeqCst);
     }
 
-    /// The side that is about to sleep.
+    /// The fence of the side that is about to sleep.
     pub(crate) fn heavy() {
         fence(Ordering::SeqCst);
     }

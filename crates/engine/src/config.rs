@@ -1,34 +1,35 @@
-//! How the engine is set up: arguments, environment, and what the machine allows. Read once, at the start.
+//! The engine's configuration, from arguments, the environment and the limits of the machine. It is read once, at
+//! start-up.
 
 use forerun_base::Settings;
 use std::fs;
 use std::path::Path;
 
-/// Who runs tasks, and in which order.
+/// Which threads run tasks, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Workers run ahead, waiters help.
+    /// Workers run tasks ahead; waiting threads help.
     #[default]
     Async,
-    /// No workers: everything runs in the wait, oldest first.
+    /// No workers: tasks run inside the wait, oldest first.
     Sync,
     /// No workers: one waiter at a time runs ready tasks in an order drawn from this seed.
     Seeded(u64),
-    /// No workers: one waiter at a time runs tasks in this order of ages, as a seeded run recorded it. Where the
-    /// order does not fit the program (the task is not ready), the oldest ready task runs.
+    /// No workers: one waiter at a time runs tasks in this order of ages, as recorded from a seeded run. Where the task
+    /// that is next in the order is not ready, the oldest ready task runs.
     Replay(Vec<u64>),
 }
 
-/// How the engine is set up.
+/// Configuration of an engine.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Threads of the pool, and the number of tasks and pieces that run at once.
+    /// Number of worker threads, and of tasks and pieces that run at once.
     pub workers: usize,
-    /// Who runs tasks, and in which order.
+    /// Which threads run tasks, and in which order.
     pub mode: Mode,
     /// Whether tasks may split their work over the pool.
     pub intra_op: bool,
-    /// Bytes that may be live; `None` for 80 % of the memory this process may have.
+    /// Limit on live bytes; `None` means 80 % of the memory available to this process.
     pub budget: Option<usize>,
     /// Bytes that sources may allocate ahead of the oldest unfinished task.
     pub prefetch: usize,
@@ -41,9 +42,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// From `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE`
-    /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_BUDGET` and
-    /// `FORERUN_PREFETCH` (bytes).
+    /// Reads `FORERUN_NUM_THREADS` (else `OMP_NUM_THREADS`, else the cores this process may use), `FORERUN_ENGINE`
+    /// (`async`, `sync`, `seeded:<n>`), `FORERUN_INTRA_OP` (`0` for off), `FORERUN_BUDGET` and `FORERUN_PREFETCH`
+    /// (bytes).
     pub fn from_env() -> Config {
         Config::from_settings(&Settings::environment())
     }
@@ -51,7 +52,7 @@ impl Config {
     fn from_settings(settings: &Settings<'_>) -> Config {
         let default = Config::default();
         let threads = settings.number("FORERUN_NUM_THREADS", 1);
-        // Of a list, one a level of nesting, the first counts.
+        // The value may be a list with one number per nesting level; the first applies.
         let others = || {
             let threads = settings.foreign("OMP_NUM_THREADS")?;
             threads.split(',').next()?.trim().parse().ok().filter(|threads| *threads > 0)
@@ -76,7 +77,7 @@ impl Config {
     }
 }
 
-/// Cores this process may use: the affinity mask or the cgroup's quota rounded up, whichever is less.
+/// Cores this process may use: the smaller of the affinity mask and the cgroup quota, rounded up.
 fn cores() -> usize {
     // The standard library reads the affinity mask and both versions of the cgroup quota, but rounds the quota down.
     let floor = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -88,7 +89,7 @@ fn cores() -> usize {
 
 #[cfg(target_os = "linux")]
 fn affinity() -> Option<usize> {
-    // SAFETY: the set is plain bits, for which zero is valid, and the call writes within the given size.
+    // SAFETY: a `cpu_set_t` is plain bits, for which zero is valid, and the call writes within the given size.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let done = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0;
@@ -101,7 +102,8 @@ fn affinity() -> Option<usize> {
     None
 }
 
-/// This process's directory in a cgroup hierarchy, then its parents up to the mount: a limit anywhere above holds.
+/// Reads a file from this process's directory in a cgroup hierarchy and from all its parents up to the mount, because a
+/// limit on any ancestor applies.
 fn cgroup_values(controller: &str, mount: &str, file: &str) -> Vec<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut path = groups
@@ -124,7 +126,7 @@ fn cgroup_values(controller: &str, mount: &str, file: &str) -> Vec<String> {
     }
 }
 
-/// The cores' worth of time that the cgroups mounted there leave to this process, rounded up.
+/// CPU quota of the cgroups mounted there, in cores, rounded up.
 fn quota(mount: &str) -> Option<usize> {
     let round_up = |quota: &str, period: &str| {
         let (quota, period) = (quota.trim().parse::<usize>().ok()?, period.trim().parse::<usize>().ok()?);
@@ -139,7 +141,7 @@ fn quota(mount: &str) -> Option<usize> {
     unified.chain(divided).min()
 }
 
-/// Bytes this process may have: the machine's memory or the cgroup's limit, whichever is less.
+/// Bytes available to this process: the smaller of the machine's memory and the cgroup limit.
 fn memory() -> usize {
     let limits = cgroup_values("", "/sys/fs/cgroup", "memory.max")
         .into_iter()
@@ -164,7 +166,7 @@ fn physical_memory() -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The configuration, and what was complained about.
+    /// The configuration, and the warnings about settings that were ignored.
     fn from(pairs: &[(&str, &str)]) -> (Config, String) {
         let complaints = std::cell::RefCell::new(String::new());
         let var = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
@@ -202,12 +204,12 @@ mod tests {
             ("FORERUN_PREFETCH", "1e9"),
         ] {
             let (config, complaints) = from(&[(name, value)]);
-            assert!(complaints.starts_with(&format!("{name}={value} is passed over: it must be ")), "{complaints}");
+            assert!(complaints.starts_with(&format!("{name}={value} is ignored: it must be ")), "{complaints}");
             assert_eq!((config.workers, config.mode, config.intra_op), (cores(), Mode::Async, true));
         }
     }
 
-    /// Whatever the text, it is understood or named; nothing panics.
+    /// Any text is either parsed or reported; nothing panics.
     #[test]
     fn any_text_is_understood_or_named() {
         let names = ["NUM_THREADS", "ENGINE", "INTRA_OP", "BUDGET", "PREFETCH"].map(|name| format!("FORERUN_{name}"));

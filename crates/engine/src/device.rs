@@ -1,18 +1,18 @@
-//! Devices beside the host: tasks that are enqueued to lanes and settle later.
+//! Accelerator devices: tasks are enqueued to lanes and settle later.
 //!
-//! | a task of a device is | when |
+//! | a device task is | when |
 //! |---|---|
-//! | ready | what it needs of the tasks before it is there: enqueued for those of the same device, settled for others |
-//! | enqueued | its work told the device what to do and got a ticket; those that follow it may be enqueued |
+//! | ready | its predecessors on the same device are enqueued, and those elsewhere are settled |
+//! | enqueued | its work was submitted to the device and got a ticket; tasks that follow it may be enqueued |
 //! | passed | its lane has passed the ticket |
-//! | settled | it has passed, and so have all that it followed: now it is known whether its values are good |
+//! | settled | it and all tasks that it follows have passed, so it is known whether its values are good |
 //!
-//! Tasks are enqueued one at a time, oldest first, by whoever holds `enqueuing`: the device's thread, or a waiter that helps. So
-//! the order in which memory is taken and given back is the order of the lanes. Nobody waits there: what finds no memory goes
-//! back to the queue until something settles, and fails only when nothing is left that could settle.
+//! Tasks are enqueued one at a time, oldest first, by the thread that holds `enqueuing`: the device's thread or a
+//! helping waiter. Memory is therefore allocated and freed in lane order. Enqueuing never blocks: a task that finds no
+//! memory goes back to the queue until another task settles, and fails only when no task is left that could settle.
 //!
-//! The device's thread enqueues, plans when there is nothing to enqueue, and takes note of what has passed. Waiters do the
-//! same while they wait. In the modes without threads only they do.
+//! The device's thread enqueues, plans when there is nothing to enqueue, and notices which tickets have passed. Waiters
+//! do the same while they wait; in modes without threads only waiters do it.
 
 use crate::config::Mode;
 use crate::edges::{Edge, Successors};
@@ -33,28 +33,28 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Devices that an engine can have.
+/// Maximum number of devices of an engine.
 pub(crate) const MOST_DEVICES: usize = 16;
-/// Tasks enqueued in one go: somebody may want a pause.
+/// Maximum number of tasks enqueued before the thread checks for a pause.
 const MOST_AT_ONCE: usize = 32;
-/// Silence after which the thread of a device sleeps.
+/// Idle time after which a device's thread sleeps.
 const SILENCE: Duration = Duration::from_micros(200);
-/// The longest time in which the thread of a device does not look up while its lanes are busy.
+/// Maximum time for which a device's thread blocks while its lanes are busy.
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
-/// A device; see the module.
+/// The queue of one device; see the module.
 pub(crate) struct DeviceQueue {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) ready: ReadyQueue,
     pub(crate) ledger: Arc<Ledger>,
     signals: Arc<Signals>,
     enqueuing: Mutex<()>,
-    /// What was enqueued on each lane and is not known to have passed.
+    /// Tasks on each lane that are enqueued and not known to have passed.
     lanes: Mutex<Vec<VecDeque<(u64, TaskRef)>>>,
     outstanding: AtomicUsize,
-    /// A task found no memory: nothing is enqueued until something settles.
+    /// A task found no memory: nothing is enqueued until some task settles.
     starved: AtomicBool,
-    /// The thread waits for the lanes, and can be nudged.
+    /// The thread is blocked on the lanes and can be nudged.
     blocks: AtomicBool,
     has_thread: Mutex<bool>,
     left: Condvar,
@@ -78,12 +78,12 @@ impl DeviceQueue {
         }
     }
 
-    /// Whether something was enqueued that is not known to have passed.
+    /// Whether a task is enqueued and not known to have passed.
     pub(crate) fn is_busy(&self) -> bool {
         self.outstanding.load(Ordering::Acquire) > 0
     }
 
-    /// Whether something could be enqueued.
+    /// Whether a task could be enqueued.
     pub(crate) fn has_ready(&self, wish: TaskFilter) -> bool {
         !self.is_starved() && self.ready.has(wish, &self.ledger)
     }
@@ -92,14 +92,14 @@ impl DeviceQueue {
         self.starved.load(Ordering::Relaxed) && self.is_busy()
     }
 
-    /// Waits until something may have passed, or there is something to enqueue.
+    /// Blocks until a ticket may have passed or a task is ready to be enqueued.
     pub(crate) fn block(&self, at_most: Duration) {
         let next = |lane: &VecDeque<(u64, TaskRef)>| lane.front().map_or(0, |(number, _)| *number);
         let tickets: Vec<u64> = self.lanes.lock().iter().map(next).collect();
         self.driver.block(&tickets, at_most);
     }
 
-    /// What has passed, in the order of each lane.
+    /// Removes and returns the tasks that have passed, in lane order.
     fn take_passed(&self) -> Vec<TaskRef> {
         let Some(mut lanes) = self.lanes.try_lock() else { return Vec::new() };
         let mut passed = Vec::new();
@@ -113,14 +113,14 @@ impl DeviceQueue {
         passed
     }
 
-    /// Gets the thread up, whatever it waits for.
+    /// Wakes the device's thread, whether it is asleep or blocked on a lane.
     pub(crate) fn wake(&self) {
         if !self.signals.wake_worker() {
             self.driver.nudge();
         }
     }
 
-    /// The unfinished tasks, when nobody can run them any more; see [`Ready::abandon`].
+    /// Removes and returns the unfinished tasks, when no thread can run them any more; see [`ReadyQueue::abandon`].
     pub(crate) fn abandon(&self, started: bool) -> Vec<TaskRef> {
         if started {
             self.lanes.lock().iter_mut().for_each(VecDeque::clear);
@@ -129,7 +129,7 @@ impl DeviceQueue {
         self.ready.abandon(started)
     }
 
-    /// The locks, held for a fork.
+    /// Takes the locks before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Vec<Box<dyn Any>> {
         let signals = &*self.signals;
         vec![
@@ -141,7 +141,7 @@ impl DeviceQueue {
         ]
     }
 
-    /// In a forked child: the thread is not there.
+    /// Resets the queue in a forked child, where the thread does not exist.
     pub(crate) fn forget_thread(&self, quiet: bool) {
         *self.has_thread.lock() = false;
         self.signals.sleep.forget(quiet);
@@ -149,7 +149,7 @@ impl DeviceQueue {
         self.ledger.forget_tasks();
     }
 
-    /// Waits until the thread has left, within the bound.
+    /// Waits until the thread has exited, for at most `JOIN_BOUND`.
     pub(crate) fn join(&self) {
         let deadline = Instant::now() + JOIN_BOUND;
         let mut has_thread = self.has_thread.lock();
@@ -158,14 +158,14 @@ impl DeviceQueue {
 }
 
 impl Engine {
-    /// Adds a device, by number; tasks can be spawned on it from then on. Its bytes have a budget of their own. The
-    /// first with a number stays.
+    /// Adds a device under a number; tasks can be spawned on it from then on. Its bytes have a budget of their own. If
+    /// the number is taken, the first device stays.
     pub fn add_device(&self, number: usize, driver: Arc<dyn Driver>, limit: usize) {
         let state = &*self.state;
         state.devices[number].get_or_init(|| DeviceQueue::new(driver, limit, &state.mode, self.prefetch()));
     }
 
-    /// Adds a task of a device, to be enqueued after `predecessors`, each to the extent that is needed of it.
+    /// Adds a device task that is enqueued after `predecessors`, each to the extent that its `Need` states.
     pub fn spawn_on(&self, number: usize, spec: TaskSpec, predecessors: &[(TaskRef, Need)]) -> TaskRef {
         let state = &*self.state;
         let device = self.device(number);
@@ -175,7 +175,7 @@ impl Engine {
         device.ready.enroll(&mut task, &state.ages, in_flight);
         let on_device = task.on_device.as_deref().expect("it was made for a device");
         let push = |list: &Successors<Task>, edge: &Edge<Task>, late: bool| {
-            // SAFETY: each edge is used once; the task stays enrolled, hence alive, until both its counters are down.
+            // SAFETY: each edge is used once; the task stays enrolled, hence alive, until both its counters reach zero.
             unsafe { list.push(edge, &*task, late) }
         };
         let (mut arrived, mut settled) = (1, 0);
@@ -190,7 +190,7 @@ impl Engine {
             arrived += !waits as u32;
             settled += !follows as u32;
         }
-        // The lane's own arrival is still to come, so this is never the last.
+        // The arrival of the lane itself is still missing, so this is never the last arrival.
         let early = settled > 0 && on_device.settling.arrive(settled);
         debug_assert!(!early, "a task settled before it was enqueued");
         if task.join.arrive(arrived) {
@@ -199,12 +199,12 @@ impl Engine {
         task
     }
 
-    /// Who counts the bytes of a device.
+    /// The ledger that counts a device's bytes.
     pub fn device_ledger(&self, number: usize) -> Arc<dyn BytesLedger> {
         Arc::clone(&self.device(number).ledger) as Arc<dyn BytesLedger>
     }
 
-    /// Live bytes of a device, their peak, what is wanted beyond, and the limit.
+    /// Live bytes, peak, requested bytes and limit of a device.
     pub fn device_budget(&self, number: usize) -> Budget {
         self.device(number).ledger.budget()
     }
@@ -215,14 +215,14 @@ impl Engine {
         self.call_enqueuer(number);
     }
 
-    /// Lets a device's peak start again from what is live now.
+    /// Resets a device's peak to its live bytes.
     pub fn reset_device_peak(&self, number: usize) {
         self.device(number).ledger.reset_peak();
     }
 
-    /// After a task of a device became ready: sees to it that somebody enqueues it.
+    /// Makes sure that a thread enqueues a device task that became ready.
     pub(crate) fn call_enqueuer(&self, number: usize) {
-        // A waiter enqueues what it needs itself, and calls somebody before it looks no more.
+        // A waiter enqueues its own tasks, and calls another thread before it stops polling.
         if Role::current() != Role::Waits {
             self.call_now(number);
         }
@@ -241,7 +241,7 @@ impl Engine {
         }
     }
 
-    /// Sees to it that somebody looks after every device that is at work: a waiter that told it something may look no more.
+    /// Makes sure that a thread polls every busy device: the waiter that enqueued work may stop polling.
     pub(crate) fn call_busy_enqueuers(&self) {
         for (number, device) in self.devices() {
             if device.is_busy() || !device.ready.is_empty() {
@@ -273,7 +273,8 @@ impl Engine {
         };
         match without_signals(start) {
             Ok(_) => *has_thread = true,
-            // Waiters enqueue everything, as after a shutdown: those that are parked must look again.
+            // No thread could be started, so waiters enqueue everything, as after a shutdown. Parked waiters must check
+            // again.
             Err(_) => {
                 device.signals.sleep.end_search(false);
                 self.state.pool.stop();
@@ -283,9 +284,9 @@ impl Engine {
         }
     }
 
-    /// Issues what is ready and settles what has passed, as far as nobody else is at it. True if there was anything.
+    /// Enqueues ready tasks and settles passed ones, unless another thread is doing so. Returns whether there were any.
     pub(crate) fn attend(&self, number: usize, wish: TaskFilter) -> bool {
-        // One after the other, both: what settles may let others be enqueued.
+        // Both are evaluated: a task that settles may allow others to be enqueued.
         self.enqueue_ready(number, wish) | self.settle_passed(number)
     }
 
@@ -306,12 +307,12 @@ impl Engine {
         enqueued
     }
 
-    /// False if the task has to wait for memory.
+    /// Returns false if the task has to wait for memory.
     fn enqueue(&self, device: &DeviceQueue, task: &TaskRef) -> bool {
         let mut enqueued = {
             let _role = Role::Runs.assume();
             let _draw = device.ledger.draw(task.bytes);
-            // SAFETY: the task was started by this thread; it is settled, by whichever thread, after this.
+            // SAFETY: this thread started the task, and the task is settled, by any thread, only after this call.
             match unsafe { task.work() } {
                 Some(work) => catch_unwind(AssertUnwindSafe(|| work.enqueue())).unwrap_or_else(|panic| {
                     let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
@@ -327,7 +328,7 @@ impl Engine {
                 device.ready.put_back(task, &device.ledger);
                 return false;
             }
-            // SAFETY: as above.
+            // SAFETY: as above, this thread started the task and it is not settled yet.
             if let Some(work) = unsafe { task.work() } {
                 let _role = Role::Runs.assume();
                 enqueued = catch_unwind(AssertUnwindSafe(|| work.fail_for_memory())).unwrap_or(Enqueued::Nothing);
@@ -340,9 +341,11 @@ impl Engine {
         }
         let on_device = task.on_device.as_deref().expect("it is a task of a device");
         let visit = |follower: *const Task, _late: bool| {
-            // SAFETY: a follower is enrolled, hence alive, until it has settled, and cannot be enqueued before this arrival.
+            // SAFETY: a follower is enrolled, hence alive, until it has settled, and it cannot be enqueued before this
+            // arrival.
             if unsafe { (*follower).join.arrive(1) } {
-                // SAFETY: whoever completes the arrivals is the only one who can make it start, and has not yet.
+                // SAFETY: only the thread that completes the arrivals can start the follower, and it has not started it
+                // yet.
                 self.push(unsafe { TaskRef::again(follower) });
             }
         };
@@ -369,30 +372,31 @@ impl Engine {
         !passed.is_empty()
     }
 
-    /// Everything the task needs to settle has come. What follows it may settle by that.
+    /// Settles a task whose conditions are all met, and then the tasks that can settle because of it.
     fn settle(&self, task: TaskRef) {
         let mut more = vec![task];
         while let Some(task) = more.pop() {
             {
                 let _role = Role::Runs.assume();
-                // SAFETY: whoever brought the counter down is the only one to settle the task.
+                // SAFETY: only the thread that brought the counter to zero settles the task.
                 if let Some(work) = unsafe { task.work() }
                     && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
                 {
                     let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                 }
-                // SAFETY: as above; the reference is not used any more.
+                // SAFETY: as above; `work` is not used after this.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { task.take_work() })));
             }
             self.state.tasks.add(1);
             let visit = |successor: *const Task, late: bool| {
-                // SAFETY: a successor is enrolled, hence alive, until both its counters are down.
+                // SAFETY: a successor is enrolled, hence alive, until both its counters reach zero.
                 let follows = unsafe { &*successor };
                 match follows.on_device.as_deref() {
-                    // SAFETY: whoever completes the arrivals is the only one who can settle it, and has not yet.
+                    // SAFETY: only the thread that completes the arrivals can settle the successor, and it has not
+                    // settled it yet.
                     Some(on) if late && on.settling.arrive(1) => more.push(unsafe { TaskRef::again(successor) }),
-                    // SAFETY: as in `enqueue`.
+                    // SAFETY: as in `enqueue`: only the thread that completes the arrivals can start the successor.
                     _ if !late && follows.join.arrive(1) => self.push(unsafe { TaskRef::again(successor) }),
                     _ => {}
                 }
@@ -403,7 +407,7 @@ impl Engine {
             if let Some(on_device) = task.on_device.as_deref() {
                 let device = self.device(on_device.number);
                 device.starved.store(false, Ordering::SeqCst);
-                // What was held back may be the oldest now.
+                // A deferred task may be the oldest now.
                 if !device.ready.is_empty() {
                     self.call_enqueuer(on_device.number);
                 }
@@ -414,7 +418,7 @@ impl Engine {
     }
 }
 
-/// The loop of a device's thread, which counts as searching when it comes in.
+/// The main loop of a device's thread, which counts as searching when it starts.
 fn main(engine: &Engine, number: usize) {
     let state = &*engine.state;
     let device = engine.device(number);
@@ -427,7 +431,7 @@ fn main(engine: &Engine, number: usize) {
             silent_since = None;
             continue;
         }
-        // Workers may all be busy with long tasks, and what is not planned cannot be enqueued.
+        // The workers may all be busy with long tasks, and records must be planned before they can be enqueued.
         let fed = if state.feeder.has_work() { state.feeder.feed(engine) } else { Fed::Empty };
         if fed == Fed::Progress {
             engine.published();

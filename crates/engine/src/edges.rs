@@ -1,20 +1,20 @@
-//! Edges between tasks: a join counter on one side, a stack of successors on the other.
+//! Edges between tasks: a join counter on the successor, a stack of successors on the predecessor.
 //!
-//! The stack's head:
+//! The head of the stack:
 //!
 //! | head | meaning | next |
 //! |---|---|---|
-//! | null | unfinished, nobody follows | an edge, or closed |
-//! | an edge | unfinished; the edges hang on each other by `next` | another edge, or closed |
-//! | closed | finished; stays so | |
+//! | null | unfinished, no successors | an edge, or closed |
+//! | an edge | unfinished; edges are linked by `next` | another edge, or closed |
+//! | closed | finished; final | |
 //!
-//! Anyone may push while the task is unfinished; who finds the stack closed has seen everything that the task wrote.
-//! The one who finishes the task closes it once and owns the edges from then on. An edge lies inside the task it
-//! leads to, which cannot run, hence not go away, before its join counter is down; so `next` is read before the
-//! counter is lowered.
+//! Any thread may push while the task is unfinished. A thread that finds the stack closed sees everything that the task
+//! wrote. The thread that finishes the task closes the stack once and owns the edges from then on. An edge is stored
+//! inside the task it leads to. That task cannot run, and so cannot be freed, before its join counter reaches zero;
+//! `next` is therefore read before the counter is decremented.
 //!
-//! The join counter starts at one for each edge plus one for whoever spawns; who brings it to zero makes the task
-//! ready, and has seen what all predecessors wrote. Nothing here knows what a task is.
+//! The join counter starts at the number of edges plus one for the spawning thread. The thread that brings it to zero
+//! makes the task ready, and sees everything that the predecessors wrote. This module does not know what a task is.
 
 use crate::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 use std::ptr;
@@ -37,7 +37,7 @@ pub(crate) struct Successors<T> {
     head: AtomicPtr<Edge<T>>,
 }
 
-/// An address that no edge has: edges are aligned to more than one byte.
+/// The head of a closed stack. No edge has this address, because edges are aligned to more than one byte.
 fn closed<T>() -> *mut Edge<T> {
     ptr::without_provenance_mut(1)
 }
@@ -47,16 +47,17 @@ impl<T> Successors<T> {
         Successors { head: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Whether the task is finished; if so, what it wrote is visible.
+    /// Whether the task is finished; if so, everything it wrote is visible.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.head.load(Ordering::Acquire) == closed()
     }
 
-    /// Adds `to` as a successor, or says that the task is finished already. `late` is handed to whoever visits it.
+    /// Adds `to` as a successor; returns false if the task is already finished. `late` is passed on to the visitor of
+    /// the edge.
     ///
     /// # Safety
-    /// The edge is unused, nobody else touches it, and it and `to` live until `to`'s join counter is down.
+    /// The edge is unused, no other thread accesses it, and the edge and `to` live until `to`'s join counter is zero.
     pub(crate) unsafe fn push(&self, edge: &Edge<T>, to: *const T, late: bool) -> bool {
         let edge = ptr::from_ref(edge).cast_mut();
         // SAFETY: the edge is not shared before the exchange below succeeds.
@@ -68,7 +69,7 @@ impl<T> Successors<T> {
         while head != closed() {
             // SAFETY: as above.
             unsafe { (*edge).next.with_mut(|p| *p = head) };
-            // Release: whoever closes sees the edge's fields.
+            // Release: the thread that closes the stack sees the edge's fields.
             match self.head.compare_exchange_weak(head, edge, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(now) => head = now,
@@ -80,13 +81,13 @@ impl<T> Successors<T> {
     /// Marks the task as finished and visits its successors.
     ///
     /// # Safety
-    /// Called once. `visit` may lower the join counter of the task that it is given.
+    /// Called once. `visit` may decrement the join counter of the task that it gets.
     pub(crate) unsafe fn close(&self, mut visit: impl FnMut(*const T, bool)) {
-        // Release: who finds it closed sees what the task wrote. Acquire: the edges' fields.
+        // Release: a thread that finds the stack closed sees what the task wrote. Acquire: the edges' fields.
         let mut edge = self.head.swap(closed(), Ordering::AcqRel);
         debug_assert!(edge != closed(), "a task finished twice");
         while !edge.is_null() {
-            // SAFETY: the edge was pushed, and its task cannot go before its counter is lowered in `visit`, which
+            // SAFETY: the edge was pushed, and its task cannot be freed before `visit` decrements its counter, which
             // comes last.
             let (next, to, late) =
                 unsafe { ((*edge).next.with(|p| *p), (*edge).to.with(|p| *p), (*edge).late.with(|p| *p)) };
@@ -96,19 +97,19 @@ impl<T> Successors<T> {
     }
 }
 
-/// How many predecessors are still to come.
+/// Number of outstanding predecessors.
 pub(crate) struct Join(AtomicU32);
 
 impl Join {
-    /// Waits for `count` arrivals.
+    /// A counter that waits for `count` arrivals.
     pub(crate) fn new(count: u32) -> Join {
         Join(AtomicU32::new(count))
     }
 
-    /// `count` of them are there; true for the one that completes the number.
+    /// Notes `count` arrivals; returns true for the call that completes the number.
     #[inline]
     pub(crate) fn arrive(&self, count: u32) -> bool {
-        // Release: what the predecessor wrote goes along. Acquire: the last one takes over what all wrote.
+        // Release: passes on what the predecessor wrote. Acquire: the last arrival sees what all of them wrote.
         self.0.fetch_sub(count, Ordering::AcqRel) == count
     }
 }

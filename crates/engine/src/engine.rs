@@ -1,6 +1,6 @@
-//! The engine: its state in one struct, how it is made, spawned into and taken down.
+//! The engine: its shared state, construction, spawning and shutdown.
 //!
-//! Running tasks is in `run`, the workers' loop in `worker`, the wait funnel in `wait`, threads in `pool`.
+//! `run` runs tasks, `worker` is the workers' loop, `wait` is the wait function, `pool` manages threads.
 
 use crate::asymmetric;
 use crate::config::{Config, Mode};
@@ -22,14 +22,14 @@ use crate::work::{Feeder, TaskSpec};
 use forerun_base::{BytesLedger, Error, ErrorKind, Team};
 use std::sync::OnceLock;
 
-/// Runs tasks; see the crate. Also the team that tasks split their work over.
+/// Runs tasks; see the crate. It is also the team over which tasks split their work.
 pub struct Engine {
     pub(crate) state: Arc<State>,
-    /// The user's handle takes the engine down when it goes; the workers' handles do not.
+    /// Whether dropping this handle shuts the engine down: true for the user's handle, false for the workers'.
     owner: bool,
 }
 
-/// Everything the threads of an engine share.
+/// State shared by all threads of an engine.
 pub(crate) struct State {
     pub(crate) mode: Mode,
     pub(crate) intra_op: bool,
@@ -43,20 +43,20 @@ pub(crate) struct State {
     pub(crate) jobs: Jobs,
     pub(crate) slots: Slots,
     pub(crate) pool: WorkerPool,
-    /// The devices beside the host, by number, as they are added.
+    /// The accelerator devices by number, filled as they are added.
     pub(crate) devices: [OnceLock<DeviceQueue>; MOST_DEVICES],
-    /// How many tasks were spawned so far.
+    /// Number of tasks spawned so far.
     pub(crate) ages: AtomicU64,
     pub(crate) in_flight: Padded<AtomicUsize>,
     pub(crate) tasks: Counter,
     pub(crate) helped: Counter,
-    /// Waits that planned, and so needed no worker to.
+    /// Number of waits that planned for themselves and so needed no worker.
     pub(crate) self_served: Padded<Counter>,
     pub(crate) pieces: Counter,
 }
 
 impl Engine {
-    /// An engine that asks `feeder` for work. Threads start when there is something to do.
+    /// Creates an engine that asks `feeder` for work. Threads start when there is something to do.
     pub fn new(config: Config, feeder: Arc<dyn Feeder>) -> Arc<Engine> {
         asymmetric::prepare();
         let signals = Arc::new(Signals::new(config.mode == Mode::Async));
@@ -88,19 +88,19 @@ impl Engine {
         Arc::new(Engine { state: Arc::new(state), owner: true })
     }
 
-    /// A handle for a worker.
+    /// Returns a handle for a worker.
     pub(crate) fn for_worker(&self) -> Engine {
         Engine { state: Arc::clone(&self.state), owner: false }
     }
 
-    /// Adds a task that runs after `predecessors`; edges are made to the unfinished ones only.
+    /// Adds a task that runs after `predecessors`. Only unfinished predecessors get an edge.
     pub fn spawn(&self, spec: TaskSpec, predecessors: &[TaskRef]) -> TaskRef {
         let state = &*self.state;
         let mut task = TaskRef::new(spec, predecessors.len(), None);
         state.ledger.expect(task.bytes);
         let in_flight = state.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         state.ready.enroll(&mut task, &state.ages, in_flight);
-        // One arrival for the spawning itself, so that the task cannot start while edges are being made.
+        // One arrival stands for the spawning itself, so that the task cannot start before all edges exist.
         let mut arrived = 1;
         for (index, predecessor) in predecessors.iter().enumerate() {
             // SAFETY: each edge is used once; the task stays enrolled, hence alive, until it has run.
@@ -115,7 +115,7 @@ impl Engine {
         task
     }
 
-    /// A task's predecessors are there: it goes to those who run tasks of its kind.
+    /// Queues a task whose predecessors are done, on the host or on its device.
     pub(crate) fn push(&self, task: TaskRef) {
         match task.on_device.as_deref().map(|on| on.number) {
             Some(number) => {
@@ -135,12 +135,12 @@ impl Engine {
         self.state.devices.iter().enumerate().filter_map(|(number, slot)| slot.get().map(|device| (number, device)))
     }
 
-    /// Spawned tasks that have not finished. What finished ones wrote is visible.
+    /// Number of spawned tasks that have not finished. Everything that finished tasks wrote is visible.
     pub fn in_flight(&self) -> usize {
         self.state.in_flight.load(Ordering::Acquire)
     }
 
-    /// The frontend has published a record: one load while workers are awake, else a worker is woken.
+    /// Called after a record was published: one load while workers are awake; otherwise wakes a worker.
     #[inline]
     pub fn submitted(&self) {
         if self.state.signals.sleep.is_quiet() {
@@ -148,18 +148,18 @@ impl Engine {
         }
     }
 
-    /// Values were made ready outside a task: waiters are woken; one load when there are none.
+    /// Wakes waiters after values became ready outside a task: one load if there are no waiters.
     #[inline]
     pub fn published(&self) {
         self.state.signals.notify_waiters();
     }
 
-    /// Who counts the bytes of the host.
+    /// The ledger that counts host bytes.
     pub fn ledger(&self) -> Arc<dyn BytesLedger> {
         Arc::clone(&self.state.ledger) as Arc<dyn BytesLedger>
     }
 
-    /// Live bytes, their peak, what is wanted beyond, and the limit.
+    /// Live bytes, peak, requested bytes and limit of the host.
     pub fn budget(&self) -> Budget {
         self.state.ledger.budget()
     }
@@ -175,27 +175,27 @@ impl Engine {
         self.state.prefetch
     }
 
-    /// How much of the prefetch allowance is in use.
+    /// Bytes of the prefetch allowance that are in use.
     pub fn prefetched(&self) -> usize {
         self.state.ready.prefetched()
     }
 
-    /// Lets the peak start again from what is live now.
+    /// Resets the peak to the live bytes.
     pub fn reset_peak(&self) {
         self.state.ledger.reset_peak();
     }
 
-    /// How tasks are run.
+    /// The mode in which tasks run.
     pub fn mode(&self) -> &Mode {
         &self.state.mode
     }
 
-    /// Threads of the pool; 0 in the modes without.
+    /// Number of worker threads; 0 in modes without workers.
     pub fn workers(&self) -> usize {
         if self.state.mode == Mode::Async { self.state.slots.total() } else { 0 }
     }
 
-    /// Changes the number of threads; at least one. Too many leave when they have finished what they run.
+    /// Changes the number of threads, to at least one. Surplus threads exit after their current task.
     pub fn set_workers(&self, workers: usize) {
         if self.state.mode == Mode::Async {
             self.state.slots.set_total(workers.max(1));
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// Counters since the engine was made.
+    /// Counters since the engine was created.
     pub fn stats(&self) -> EngineStats {
         let State { signals, ready, tasks, helped, pieces, .. } = &*self.state;
         EngineStats {
@@ -223,8 +223,8 @@ impl Engine {
         self.state.ready.schedule()
     }
 
-    /// Sends the workers home and waits for them, but not for longer than a second: what does not end is left
-    /// behind. Tasks that are left can still be run by waiting for them.
+    /// Stops the workers and waits up to one second for them to exit; threads that are still running are left behind.
+    /// Remaining tasks still run when a thread waits for them.
     pub fn shutdown(&self) {
         self.state.pool.stop();
         while self.state.signals.wake_worker() {}
@@ -236,12 +236,12 @@ impl Engine {
         self.published();
     }
 
-    /// Whether workers run, or would if called.
+    /// Whether workers run, or would start when called.
     pub(crate) fn has_workers(&self) -> bool {
         self.state.mode == Mode::Async && !self.state.pool.is_stopped()
     }
 
-    /// Wakes or starts a worker, if there is one to wake or start.
+    /// Wakes or starts a worker, if possible.
     #[cold]
     pub(crate) fn call_worker(&self) {
         if self.has_workers() && !self.state.signals.wake_worker() {
@@ -249,13 +249,13 @@ impl Engine {
         }
     }
 
-    /// Calls a worker if there is something that one could do and nobody is looking for it.
+    /// Calls a worker if there is work for one and no thread is searching.
     pub(crate) fn share_work(&self) {
         let state = &*self.state;
         if state.ready.is_empty() && !state.jobs.any_open() || !state.signals.sleep.nobody_searches() {
             return;
         }
-        // A thread not yet started is started even for a task that is held back: it must be there when bytes come free.
+        // A missing thread is started even for a deferred task: it must exist when bytes are released.
         let startable = state.pool.started() < state.slots.total();
         let something = || state.jobs.any_open() || state.ready.has(TaskFilter::ANY, &state.ledger);
         if startable || (state.signals.sleep.any_asleep() && state.slots.any_free() && something()) {
@@ -263,8 +263,8 @@ impl Engine {
         }
     }
 
-    /// After a task became ready: sees to it that somebody runs it. A thread that looks for work itself takes one and
-    /// shares the rest, so it calls nobody yet.
+    /// Makes sure that a thread runs a task that became ready. A thread that is looking for work takes one task and
+    /// shares the rest later, so it calls no other thread yet.
     pub(crate) fn made_ready(&self) {
         if !self.has_workers() {
             self.state.signals.notify_waiters();
@@ -273,7 +273,8 @@ impl Engine {
         }
     }
 
-    /// Fails the tasks that nobody can run any more; those that have started only if nobody runs them either.
+    /// Fails the tasks that no thread can run any more. With `started`, also those that had started and whose threads
+    /// are gone.
     pub(crate) fn abandon(&self, started: bool, error: &Error) {
         let mut tasks = self.state.ready.abandon(started);
         for (_, device) in self.devices() {
@@ -281,11 +282,12 @@ impl Engine {
         }
         tasks.sort_unstable_by_key(|task| task.age());
         for task in tasks {
-            // SAFETY: the task is in no queue any more, and whoever ran it is gone.
+            // SAFETY: the task is in no queue any more, and the thread that ran it is gone.
             if let Some(work) = unsafe { task.take_work() } {
                 work.fail(error.clone());
             }
-            // SAFETY: the task is finished here, once; its successors are abandoned themselves and join nothing.
+            // SAFETY: the task is finished here, once; its successors are abandoned too, so their counters do not
+            // matter.
             unsafe { task.successors.close(|_, _| ()) };
             self.state.in_flight.fetch_sub(1, Ordering::Release);
         }
@@ -318,7 +320,8 @@ impl Team for Engine {
         }
         let state = &*self.state;
         let call = || {
-            // Those who search find the job themselves, and each who joins calls the next: two calls start the chain.
+            // Searching threads find the job themselves, and each thread that joins calls the next: two calls start the
+            // chain.
             let wanted = pieces.min(width) - 1;
             for _ in state.signals.sleep.searching()..wanted.min(2) {
                 self.call_worker();

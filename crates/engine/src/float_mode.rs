@@ -1,7 +1,7 @@
-//! The floating-point mode (rounding, flushing of denormals) under which tasks run: that of the thread which made the
-//! engine, on workers and on helping waiters alike, so that who runs a task never shows in its result.
+//! The floating-point mode (rounding, flushing of denormals) in which tasks run. Workers and helping waiters both use
+//! the mode of the thread that created the engine, so results do not depend on which thread runs a task.
 
-/// The control bits of a thread.
+/// Floating-point control bits of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FloatMode(u64);
 
@@ -14,7 +14,7 @@ impl FloatMode {
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn current() -> FloatMode {
         let mut word = 0u32;
-        // SAFETY: stores MXCSR into the word, and touches nothing else.
+        // SAFETY: the instruction stores MXCSR into `word`, which is valid for writes, and touches nothing else.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &mut word, options(nostack, preserves_flags)) };
         FloatMode(word as u64 & !FLAGS)
     }
@@ -23,7 +23,7 @@ impl FloatMode {
     #[cfg(target_arch = "aarch64")]
     pub(crate) fn current() -> FloatMode {
         let word: u64;
-        // SAFETY: reads a register.
+        // SAFETY: the instruction only reads a control register.
         unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) word, options(nomem, nostack, preserves_flags)) };
         FloatMode(word)
     }
@@ -42,7 +42,7 @@ impl FloatMode {
 
     #[cfg(target_arch = "aarch64")]
     fn install(self) {
-        // SAFETY: writes a value that this module read from the register.
+        // SAFETY: the value was read from the same register by this module, so it is valid.
         unsafe { std::arch::asm!("msr fpcr, {}", in(reg) self.0, options(nomem, nostack, preserves_flags)) };
     }
 
@@ -59,7 +59,7 @@ impl FloatMode {
     }
 }
 
-/// Restores the thread's mode when dropped.
+/// Restores the thread's previous mode when dropped.
 pub(crate) struct Entered {
     before: FloatMode,
     differs: bool,

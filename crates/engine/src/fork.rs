@@ -1,11 +1,11 @@
-//! Fork, exit and cancelling: what the engine does when threads vanish or work is no longer wanted.
+//! Fork, exit and cancellation: what the engine does when threads vanish or pending work is dropped.
 //!
-//! The hooks are the C library's, not a frontend's: they see every fork and every exit, whoever asked for it.
+//! The hooks are those of the C library, not of a frontend, so they see every fork and every exit.
 //!
 //! | fork | what happens |
 //! |---|---|
-//! | before | whoever registered brings everything to a stand and takes its locks: no lock is held by a thread that will be missing |
-//! | parent | locks and the gate are let go; all goes on |
+//! | before | the handler pauses the engines and takes all locks, so no missing thread holds one in the child |
+//! | parent | locks and gate are released; everything continues |
 //! | child | workers and waiters are forgotten, unfinished tasks fail; the next submission or wait starts new workers |
 
 use crate::asymmetric;
@@ -16,11 +16,12 @@ use crate::sync::Ordering;
 use forerun_base::Error;
 use std::any::Any;
 
-/// Calls `before` in the thread that forks, then in the same thread `parent` in the parent and `child` in the child.
-/// Where there is no fork, never.
+/// Registers fork handlers: `before` runs in the forking thread before the fork, then `parent` in the parent and
+/// `child` in the child. Does nothing on systems without fork.
 pub fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     #[cfg(unix)]
-    // SAFETY: plain functions for the life of the process. It fails only without memory; then forks are as if unhandled.
+    // SAFETY: the functions live as long as the process. The call fails only without memory; forks are then not
+    // handled.
     unsafe {
         libc::pthread_atfork(Some(hook(before)), Some(hook(parent)), Some(hook(child)));
     }
@@ -28,25 +29,25 @@ pub fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "
     let _ = (before, parent, child);
 }
 
-/// The C library declares its hooks as unsafe to call.
+/// Converts a handler to the type that the C library declares, which is unsafe to call.
 #[cfg(unix)]
 fn hook(f: extern "C" fn()) -> unsafe extern "C" fn() {
     f
 }
 
-/// Calls `last` when the process ends in an orderly way.
+/// Calls `last` when the process exits normally.
 pub fn at_exit(last: extern "C" fn()) {
-    // SAFETY: a plain function for the life of the process.
+    // SAFETY: the function lives as long as the process.
     unsafe { libc::atexit(last) };
 }
 
 impl Engine {
-    /// Brings every engine to a stand: waits for running pieces, then nothing is planned or run until the guard goes.
+    /// Pauses every engine: waits for running pieces; then nothing is planned or run until the guard is dropped.
     pub fn pause() -> Paused {
         gate::close()
     }
 
-    /// The engine's locks, in the order in which they may be taken.
+    /// Takes the engine's locks, in the order in which they may be taken.
     pub fn hold_locks(&'static self) -> Vec<Box<dyn Any>> {
         let state = &*self.state;
         let signals = &*state.signals;
@@ -61,8 +62,8 @@ impl Engine {
         locks
     }
 
-    /// In a forked child, once the locks are let go: the calling thread is the only one left. Unfinished tasks fail with
-    /// `error`; threads start anew when they are called for.
+    /// Resets the engine in a forked child after the locks are released: the calling thread is the only one left.
+    /// Unfinished tasks fail with `error`; new threads start when they are needed.
     pub fn forget_threads(&self, error: &Error, _paused: &Paused) {
         let state = &*self.state;
         asymmetric::prepare_again();
@@ -78,13 +79,13 @@ impl Engine {
         state.ledger.forget_tasks();
     }
 
-    /// Fails every task that has not started. They go through the engine all the same, with nothing to do.
+    /// Fails every task that has not started. The tasks still pass through the engine, without work.
     pub fn cancel_unstarted(&self, error: &Error, paused: &Paused) {
         let devices = self.devices().flat_map(|(_, device)| device.ready.unstarted(paused));
         let mut tasks: Vec<_> = self.state.ready.unstarted(paused).into_iter().chain(devices).collect();
         tasks.sort_unstable_by_key(|task| task.age());
         for task in tasks {
-            // SAFETY: nobody starts a task during the pause, and who starts it later finds no work.
+            // SAFETY: no thread starts a task during the pause, and a thread that starts it later finds no work.
             if let Some(work) = unsafe { task.take_work() } {
                 work.fail(error.clone());
             }

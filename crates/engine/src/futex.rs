@@ -1,11 +1,12 @@
-//! Sleeping until a word changes. The kernel keeps who sleeps, so a forked child inherits no list of dead sleepers.
+//! Sleeping until a word changes. The kernel keeps the list of sleepers, so a forked child inherits no dead entries.
 //!
-//! Every wait may return early, for no reason: callers look at the word again.
+//! Every wait may return spuriously: callers check the word again.
 
 use crate::sync::AtomicU32;
 use std::time::Duration;
 
-/// Sleeps while the word holds `expected`, until somebody wakes it, a signal, or the end of the time. True after a signal.
+/// Sleeps while the word holds `expected`, until it is woken, a signal arrives, or the timeout ends. Returns true after
+/// a signal.
 #[cfg(target_os = "linux")]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> bool {
     use std::ptr;
@@ -20,21 +21,21 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -
     failed && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
 }
 
-/// Wakes up to so many who sleep for the word.
+/// Wakes at most `most` threads that sleep on the word.
 #[cfg(target_os = "linux")]
 pub(crate) fn wake(word: &AtomicU32, most: i32) {
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: waking only uses the address.
+    // SAFETY: the call only uses the address as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, most) };
 }
 
-/// Without such words in the kernel the caller goes round once more, after the others.
+/// Without futexes, yields and returns; the caller checks again.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wait(_word: &AtomicU32, _expected: u32, _timeout: Option<Duration>) -> bool {
     std::thread::yield_now();
     false
 }
 
-/// Nobody sleeps: see [`wait`].
+/// Does nothing, because no thread sleeps: see [`wait`].
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wake(_word: &AtomicU32, _most: i32) {}

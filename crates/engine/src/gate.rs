@@ -1,16 +1,17 @@
-//! The gate: how everything that runs is brought to a stand, for a fork or to cancel what is pending.
+//! The gate: pauses everything that runs, for a fork or to cancel pending work.
 //!
 //! | closed | inside | meaning |
 //! |---|---|---|
-//! | 0 | n | n threads plan, run tasks or look for some |
-//! | 1 | n | somebody wants a pause: nobody new comes in, those inside go out at their next checkpoint |
-//! | 1 | 0 | a pause: no task, no piece and no planning is under way on any worker or waiter |
+//! | 0 | n | n threads plan, run tasks or search for tasks |
+//! | 1 | n | a thread wants a pause: no thread enters, and those inside leave at their next checkpoint |
+//! | 1 | 0 | a pause: no worker or waiter runs a task or a piece, or plans |
 //!
-//! A thread that comes in counts itself and then looks at `closed`; who closes the gate sets `closed` and then looks at
-//! the count: one of the two sees the other. Checkpoints stand between pieces, between tasks and wherever a thread
-//! parks or asks the frontend, so a pause waits for running pieces only, and a thread that stands aside holds no lock. A
-//! task may so be halted half-way; in the parent of a fork it goes on. There is one gate for all engines of the process: a
-//! fork is the whole process's. Waiting here uses nothing but two words, which a forked child can simply set.
+//! A thread that enters counts itself and then reads `closed`; a thread that closes the gate sets `closed` and then
+//! reads the count. One of the two sees the other. Checkpoints are between pieces, between tasks, and wherever a thread
+//! parks or calls the frontend. A pause therefore waits for running pieces only, and a thread stopped at the gate holds
+//! no lock. A task may be stopped halfway; in the parent of a fork it continues. There is one gate for all engines,
+//! because a fork affects the whole process. Waiting at the gate uses only two words, which a forked child can simply
+//! reset.
 
 use crate::futex;
 use crate::sync::{AtomicU32, Ordering, Padded};
@@ -20,7 +21,7 @@ static CLOSED: Padded<AtomicU32> = Padded(AtomicU32::new(0));
 static INSIDE: Padded<AtomicU32> = Padded(AtomicU32::new(0));
 
 thread_local! {
-    /// How often the calling thread came in.
+    /// How many guards the calling thread holds.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn enter() -> GateGuard {
     GateGuard(())
 }
 
-/// While it lives, its thread is inside.
+/// Keeps its thread counted as inside.
 pub(crate) struct GateGuard(());
 
 impl Drop for GateGuard {
@@ -44,7 +45,7 @@ impl Drop for GateGuard {
     }
 }
 
-/// Stands aside while the gate is closed. The caller holds no lock.
+/// Blocks while the gate is closed. The caller must hold no lock.
 #[inline]
 pub(crate) fn checkpoint() {
     if CLOSED.load(Ordering::Relaxed) != 0 {
@@ -52,7 +53,7 @@ pub(crate) fn checkpoint() {
     }
 }
 
-/// Runs `f` with the calling thread outside; afterwards it is inside again, if it was before.
+/// Runs `f` with the calling thread counted as outside, then restores its previous state.
 pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     struct Back(u32);
     impl Drop for Back {
@@ -90,7 +91,7 @@ fn go_out() {
     }
 }
 
-/// Closes the gate and waits until nobody else is inside; one pause at a time.
+/// Closes the gate and waits until no other thread is inside. There is one pause at a time.
 pub(crate) fn close() -> Paused {
     while CLOSED.swap(1, Ordering::SeqCst) != 0 {
         futex::wait(&CLOSED, 1, None);
@@ -105,7 +106,7 @@ pub(crate) fn close() -> Paused {
     }
 }
 
-/// In a forked child, where only the calling thread is left.
+/// Resets the gate in a forked child, where only the calling thread is left.
 pub(crate) fn forget_others() {
     INSIDE.store((DEPTH.get() > 0) as u32, Ordering::SeqCst);
 }
@@ -134,7 +135,7 @@ mod tests {
                     let _inside = enter();
                     while !stop.load(Ordering::Relaxed) {
                         busy.fetch_add(1, Ordering::SeqCst);
-                        // Long enough that one who is not waited for is met here.
+                        // Long enough to be observed by a pause that does not wait for it.
                         (0..1000).for_each(|_| std::hint::spin_loop());
                         busy.fetch_sub(1, Ordering::SeqCst);
                         outside(|| ());
@@ -147,7 +148,7 @@ mod tests {
                 let _paused = close();
                 most = most.max(busy.load(Ordering::SeqCst));
             }
-            // The others are let go before anything is said: they would be waited for without end.
+            // Stop the threads before asserting: a failed assertion would join them forever.
             stop.store(true, Ordering::Relaxed);
             assert_eq!(most, 0);
         });

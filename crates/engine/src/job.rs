@@ -1,16 +1,16 @@
-//! Pieces of a running task, shared between the thread that splits (the owner) and those that join in.
+//! Pieces of a running task, shared between the thread that splits it (the owner) and threads that join.
 //!
-//! | field | meaning | who writes |
+//! | field | meaning | writers |
 //! |---|---|---|
-//! | next | the first piece nobody has taken; past the end when all are taken | everyone, by adding one |
-//! | helpers | how many others are inside; a bit if the owner sleeps for them | joiners, under the lock; leavers |
+//! | next | the first piece that is not taken; past the end when all are taken | all, by adding one |
+//! | helpers | other threads inside; a flag bit if the owner sleeps | joiners, under the lock; leavers |
 //!
-//! A job lies on its owner's stack. It is on the list while it may be joined; joining happens under the list's lock,
-//! so once the owner has taken the job off, only those counted in `helpers` can touch it. A helper's last access is
-//! its subtraction: afterwards it only uses the owner's parker, of which it holds a reference. All pieces are done
-//! when all are taken and nobody is inside any more.
+//! A job is stored on its owner's stack. It is on the list while threads may join it. Joining takes the list's lock, so
+//! once the owner has removed the job, only the threads counted in `helpers` can access it. A helper's last access is
+//! its decrement; afterwards it only uses the owner's parker, to which it holds a reference. All pieces are done when
+//! all are taken and no helper is inside.
 //!
-//! Nothing here knows tasks: a piece is a call with a number.
+//! This module does not know tasks: a piece is a call with an index.
 
 use crate::parker::Parker;
 use crate::stats::{Counter, ParkCounters};
@@ -20,10 +20,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 type Piece<'a> = dyn Fn(usize) + Sync + 'a;
 
-/// Set in `helpers` when the owner sleeps until the others have left.
+/// Flag in `helpers`: the owner sleeps until the other threads have left.
 const OWNER_SLEEPS: u32 = 1 << 31;
 
-/// Looks at the stragglers before the owner sleeps: some ten microseconds.
+/// Polls of the remaining helpers before the owner sleeps: about ten microseconds.
 #[cfg(not(loom))]
 const LOOKS: u32 = 400;
 #[cfg(loom)]
@@ -39,18 +39,18 @@ struct Job {
 }
 
 impl Job {
-    /// Runs pieces until none is left or `most` are done; says how many.
+    /// Runs pieces until none is left or `most` are done; returns how many it ran.
     fn run(&self, most: usize) -> usize {
         let mut done = 0;
         while done < most {
             #[cfg(not(loom))]
             crate::gate::checkpoint();
-            // Relaxed: a number is all that is handed out; the job itself was seen through the list's lock.
+            // Relaxed: only an index is handed out; the list's lock made the job itself visible.
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.pieces {
                 break;
             }
-            // SAFETY: the owner stays in `split` until every piece taken is done, and the closure outlives that.
+            // SAFETY: the owner stays in `split` until every taken piece is done, and the closure outlives `split`.
             let piece = AssertUnwindSafe(|| unsafe { (*self.piece)(index) });
             if let Err(panic) = catch_unwind(piece) {
                 self.panic.lock().get_or_insert(panic);
@@ -67,10 +67,10 @@ impl Job {
 
 struct JobPtr(*const Job);
 
-// SAFETY: jobs are made of Sync parts (the closure is Sync), and the pointer is used under the rules of the module.
+// SAFETY: a job consists of Sync parts (the closure is Sync), and the pointer follows the rules of the module.
 unsafe impl Send for JobPtr {}
 
-/// The jobs that may be joined.
+/// The jobs that threads may join.
 pub(crate) struct Jobs {
     open: Padded<AtomicUsize>,
     list: Mutex<Vec<JobPtr>>,
@@ -81,14 +81,14 @@ impl Jobs {
         Jobs { open: Padded(AtomicUsize::new(0)), list: Mutex::new(Vec::new()) }
     }
 
-    /// Whether there may be something to join.
+    /// Whether there may be a job to join.
     #[inline]
     pub(crate) fn any_open(&self) -> bool {
         self.open.load(Ordering::Relaxed) != 0
     }
 
-    /// Runs `piece(0..pieces)` together with whoever joins, and returns when all are done; `call` is run once the
-    /// job can be joined. A panic in a piece goes on from here after all pieces are done.
+    /// Runs `piece(0..pieces)` together with the threads that join, and returns when all pieces are done. `call` runs
+    /// once the job can be joined. A panic in a piece is resumed here after all pieces are done.
     pub(crate) fn split(
         &self,
         pieces: usize,
@@ -102,7 +102,7 @@ impl Jobs {
             next: AtomicUsize::new(0),
             pieces,
             helpers: AtomicU32::new(0),
-            // SAFETY: only the lifetime changes; this function returns when nobody can call the closure any more.
+            // SAFETY: only the lifetime changes; this function returns after the last possible call of the closure.
             piece: unsafe { std::mem::transmute::<*const Piece<'_>, *const Piece<'static>>(borrowed) },
             owner: Arc::clone(parker),
             panic: Mutex::new(None),
@@ -113,7 +113,7 @@ impl Jobs {
         call();
         job.run(usize::MAX);
         let mut list = self.list.lock();
-        // Joiners take finished jobs off as well, to spare the others the look.
+        // Joiners remove finished jobs too, so the job may be gone.
         if let Some(at) = list.iter().position(|other| other.0 == address) {
             list.remove(at);
             self.open.fetch_sub(1, Ordering::Relaxed);
@@ -126,21 +126,21 @@ impl Jobs {
         }
     }
 
-    /// In a forked child: the owners of all jobs are gone.
+    /// Clears the list in a forked child, where the owners of all jobs are gone.
     #[cfg(not(loom))]
     pub(crate) fn forget(&self) {
         self.list.lock().clear();
         self.open.store(0, Ordering::Relaxed);
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     #[cfg(not(loom))]
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.list.lock())
     }
 
-    /// Joins the oldest job that has pieces left and runs at most so many; `joined` is called before the first and
-    /// told whether there is more than one. Says how many it ran, or that there was nothing to join.
+    /// Joins the oldest job with remaining pieces and runs at most `most` of them. `joined` is called before the first
+    /// piece and gets whether more than one remains. Returns how many pieces ran, or `None` if there was no job.
     pub(crate) fn help(
         &self,
         most: usize,
@@ -150,13 +150,13 @@ impl Jobs {
     ) -> Option<usize> {
         let mut list = self.list.lock();
         let before = list.len();
-        // SAFETY: jobs on the list are alive while the lock is held: owners take them off before they return.
+        // SAFETY: jobs on the list are alive while the lock is held, because owners remove them before they return.
         list.retain(|job| unsafe { (*job.0).has_pieces() });
         if before != list.len() {
             self.open.fetch_sub(before - list.len(), Ordering::Relaxed);
         }
         let &JobPtr(job) = list.first()?;
-        // SAFETY: as above; from here on the count keeps the owner from returning.
+        // SAFETY: as above; from here on the count in `helpers` keeps the owner from returning.
         let job = unsafe { &*job };
         job.helpers.fetch_add(1, Ordering::Relaxed);
         drop(list);

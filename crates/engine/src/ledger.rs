@@ -1,13 +1,12 @@
-//! The ledger: bytes live, bytes promised to tasks that have started, bytes that spawned tasks will want.
+//! The ledger: live bytes, bytes promised to started tasks, and bytes that unstarted tasks will request.
 //!
-//! * `live` is what allocators charged and did not release.
-//! * `committed` is `live` plus what started tasks were promised and have not charged yet. A task's charges are taken
-//!   from its promise if they are made on the thread that runs it; the rest of the promise ends with the task.
-//! * `unstarted` is what the tasks that have not started will want.
+//! * `live`: bytes that allocators charged and have not released.
+//! * `committed`: `live` plus the bytes promised to started tasks and not charged yet. Charges made on the thread that
+//!   runs a task are taken from its promise; the rest of the promise ends with the task.
+//! * `unstarted`: bytes that spawned and unstarted tasks will request.
 //!
-//! While `committed + unstarted <= limit` everything spawned fits and nobody has to be held back. Starting a task
-//! moves its bytes from `unstarted` to `committed` and leaves the sum alone. The ledger does not know tasks; who may
-//! start is decided in `ready`.
+//! While `committed + unstarted <= limit` every spawned task fits and none is deferred. Starting a task moves its bytes
+//! from `unstarted` to `committed` and keeps the sum. The ledger does not know tasks; `ready` decides which may start.
 
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
@@ -15,16 +14,16 @@ use forerun_base::BytesLedger;
 use std::cell::Cell;
 use std::ptr;
 
-/// The bytes of the host.
+/// Byte counts of the host or of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes live now.
     pub live: usize,
-    /// The most bytes that were live at once since the start or the last reset.
+    /// Maximum of the live bytes since the start or the last reset.
     pub peak: usize,
-    /// Bytes that tasks which have not started will want.
+    /// Bytes that spawned and unstarted tasks will request.
     pub unstarted: usize,
-    /// Bytes that may be live; the oldest unfinished task alone may go beyond.
+    /// Limit on live bytes; only the oldest unfinished task may exceed it.
     pub limit: usize,
 }
 
@@ -35,13 +34,13 @@ pub(crate) struct Ledger {
     committed: AtomicUsize,
     unstarted: AtomicUsize,
     limit: AtomicUsize,
-    /// Somebody was held back: tell when bytes come free.
+    /// A task was deferred: notify when bytes are released.
     held_back: AtomicBool,
     signals: Arc<Signals>,
 }
 
 thread_local! {
-    /// What the task running on this thread was promised and has not charged yet, and by which ledger.
+    /// Bytes promised to the task on this thread and not charged yet, and the ledger that promised them.
     static PROMISE: Cell<(*const Ledger, usize)> = const { Cell::new((ptr::null(), 0)) };
 }
 
@@ -76,38 +75,39 @@ impl Ledger {
         self.peak.store(self.live.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// A task was spawned that will want so many bytes.
+    /// Notes that a spawned task will request `bytes`.
     pub(crate) fn expect(&self, bytes: usize) {
         self.unstarted.fetch_add(bytes, Ordering::SeqCst);
     }
 
-    /// A task starts, or is cancelled: its bytes are promised from now on.
+    /// Promises the bytes of a task that starts or is cancelled.
     pub(crate) fn promise(&self, bytes: usize) {
         self.committed.fetch_add(bytes, Ordering::SeqCst);
         self.unstarted.fetch_sub(bytes, Ordering::SeqCst);
     }
 
-    /// Whether everything spawned could start at once.
+    /// Whether all spawned tasks could start now.
     pub(crate) fn everything_fits(&self) -> bool {
         self.fits(self.unstarted.load(Ordering::SeqCst))
     }
 
-    /// Whether so many bytes fit beside what is committed.
+    /// Whether `bytes` fit in addition to the committed bytes.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
         self.committed.load(Ordering::SeqCst).saturating_add(bytes) <= self.limit.load(Ordering::SeqCst)
     }
 
-    /// Notes that a task is held back. The caller looks again afterwards: bytes may have come free just before.
+    /// Notes that a task is deferred. The caller checks again afterwards, because bytes may have been released just
+    /// before.
     pub(crate) fn hold_back(&self) {
         self.held_back.store(true, Ordering::SeqCst);
     }
 
-    /// Lets the charges of this thread come out of a promise until the guard is dropped.
+    /// Takes this thread's charges from a promise until the guard is dropped.
     pub(crate) fn draw(&self, bytes: usize) -> PromiseGuard<'_> {
         PromiseGuard { ledger: self, before: PROMISE.replace((self, bytes)) }
     }
 
-    /// In a forked child: nothing is spawned, and what was promised to tasks will not be charged.
+    /// Resets the task counts in a forked child: no task is spawned there, and promised bytes are never charged.
     pub(crate) fn forget_tasks(&self) {
         self.committed.store(self.live.load(Ordering::Relaxed), Ordering::SeqCst);
         self.unstarted.store(0, Ordering::SeqCst);
@@ -145,7 +145,7 @@ impl BytesLedger for Ledger {
     }
 }
 
-/// While it lives, the thread's charges come out of a promise.
+/// While it lives, the thread's charges are taken from a promise.
 pub(crate) struct PromiseGuard<'a> {
     ledger: &'a Ledger,
     before: (*const Ledger, usize),

@@ -1,9 +1,10 @@
-//! Tasks, lanes, parking, helping, poison, budget: runs what others planned.
+//! Runs planned work: tasks, lanes, parking, helping and the memory budget.
 //!
-//! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Others hand it
-//! [`Work`] to run, a [`Feeder`] that plans more when workers run dry, and [`WaitTarget`]s to wait for. A task runs when
-//! its predecessors are done and its bytes fit; whoever waits helps. Every atomic comes from `sync`, so that loom
-//! checks the modules that ship: under `cfg(loom)` the test `loom` includes their sources, and this crate is empty.
+//! The engine knows tasks, their edges and their bytes; it must not know arrays or operations. Its users implement
+//! [`Work`] to run, a [`Feeder`] that plans more when workers are idle, and [`WaitTarget`]s to wait for. A task runs
+//! when its predecessors are done and its bytes fit the budget; a thread that waits helps. All atomics come from
+//! `sync`, so that loom checks the modules that ship: under `cfg(loom)` the test `loom` includes their sources, and
+//! this crate is empty.
 
 #![cfg(not(loom))]
 

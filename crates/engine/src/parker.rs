@@ -1,25 +1,24 @@
-//! How a thread sleeps and is woken: one word a thread.
+//! Parking and unparking: one word per thread.
 //!
 //! | word | meaning | park | unpark |
 //! |---|---|---|---|
-//! | empty | nobody sleeps, no token | -> parked, sleeps | -> token |
-//! | parked | the owner sleeps, or is about to | | -> token, and the kernel is told |
-//! | token | a wake that was not yet taken | -> empty, returns at once | stays |
+//! | empty | awake, no token | -> parked, sleeps | -> token |
+//! | parked | the owner sleeps, or is about to | | -> token, futex wake |
+//! | token | a wake that is not consumed yet | -> empty, returns at once | unchanged |
 //!
-//! Only the owner parks. A park may return early for any reason: callers look at what they wait for and park again.
-//! On Linux the sleep is a futex of our own, because it has to come back when a signal arrives, so that a waiter can
-//! ask whether to give up.
+//! Only the owner parks. A park may return spuriously: callers check their condition and park again. On Linux the sleep
+//! is a futex of our own, because it must return when a signal arrives, so that a waiter can check for interruption.
 
 use std::time::Duration;
 
 /// Why a park returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// Somebody called unpark.
+    /// Another thread called unpark.
     Called,
-    /// A signal came.
+    /// A signal arrived.
     Signalled,
-    /// The time is over, or no reason.
+    /// The timeout ended, or the wake was spurious.
     Otherwise,
 }
 
@@ -33,7 +32,7 @@ mod real {
     const TOKEN: u32 = 1;
     const PARKED: u32 = 2;
 
-    /// The word of one thread.
+    /// The park word of one thread.
     pub(crate) struct Parker(AtomicU32);
 
     impl Parker {
@@ -41,14 +40,14 @@ mod real {
             Parker(AtomicU32::new(EMPTY))
         }
 
-        /// Sleeps until unparked, a signal, or the end of the time.
+        /// Sleeps until unparked, a signal arrives, or the timeout ends.
         pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
-            // Acquire wherever the token is taken: what the waker wrote is visible.
+            // Acquire wherever the token is consumed: what the waking thread wrote is visible.
             if self.0.compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Acquire).is_err() {
                 self.0.swap(EMPTY, Ordering::Acquire);
                 return Woken::Called;
             }
-            // Whoever sleeps holds nothing: a pause need not wait for it.
+            // A sleeping thread holds nothing, so a pause need not wait for it.
             let signalled = gate::outside(|| futex::wait(&self.0, PARKED, timeout));
             match self.0.swap(EMPTY, Ordering::Acquire) {
                 TOKEN => Woken::Called,
@@ -57,9 +56,9 @@ mod real {
             }
         }
 
-        /// Wakes the owner, or lets its next park return at once. True if that took a system call.
+        /// Wakes the owner, or makes its next park return at once. Returns true if that took a system call.
         pub(crate) fn unpark(&self) -> bool {
-            // Release: the owner sees what was written before.
+            // Release: the owner sees everything written before.
             if self.0.swap(TOKEN, Ordering::Release) != PARKED {
                 return false;
             }
@@ -75,7 +74,7 @@ mod real {
     use crate::gate;
     use crate::sync::{Condvar, Mutex};
 
-    /// The token of one thread.
+    /// The park token of one thread.
     pub(crate) struct Parker(Mutex<bool>, Condvar);
 
     impl Parker {
@@ -83,7 +82,7 @@ mod real {
             Parker(Mutex::new(false), Condvar::new())
         }
 
-        /// Sleeps until unparked or the end of the time.
+        /// Sleeps until unparked or the timeout ends.
         pub(crate) fn park(&self, timeout: Option<Duration>) -> Woken {
             gate::outside(|| self.sleep(timeout))
         }
@@ -100,7 +99,7 @@ mod real {
             if std::mem::take(&mut *token) { Woken::Called } else { Woken::Otherwise }
         }
 
-        /// Wakes the owner, or lets its next park return at once. True if that took a system call.
+        /// Wakes the owner, or makes its next park return at once. Returns true if that took a system call.
         pub(crate) fn unpark(&self) -> bool {
             *self.0.lock() = true;
             self.1.notify_one()
@@ -112,7 +111,7 @@ mod real {
 mod real {
     use super::*;
 
-    /// The token of one thread. Time does not pass in a model: a lost wake shows as a deadlock.
+    /// The park token of one thread. Time does not pass in a model: a lost wake-up shows as a deadlock.
     pub(crate) struct Parker(loom::sync::Mutex<bool>, loom::sync::Condvar);
 
     impl Parker {

@@ -1,6 +1,6 @@
-//! The threads of the pool: started one by one when they are called for, sent home together.
+//! The worker threads of an engine: started one by one on demand, stopped together.
 //!
-//! Threads are named, take no signals (so that Ctrl-C reaches the frontend's thread), and are never started at import.
+//! Threads are named, block all signals (so that Ctrl-C reaches the frontend's thread), and never start at import.
 
 use crate::engine::Engine;
 use crate::gate;
@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the end of a program may wait for workers.
+/// How long shutdown waits for workers.
 pub(crate) const JOIN_BOUND: Duration = Duration::from_secs(1);
 
 thread_local! {
@@ -22,7 +22,7 @@ thread_local! {
 /// The threads of one engine.
 pub(crate) struct WorkerPool {
     stopped: AtomicBool,
-    /// How many threads are there; a copy for looking without the lock.
+    /// Number of running threads; a copy that can be read without the lock.
     started: AtomicUsize,
     threads: Mutex<Vec<Option<JoinHandle<()>>>>,
     left: Condvar,
@@ -46,12 +46,12 @@ impl WorkerPool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// No more threads start, and those that are there leave.
+    /// Stops the pool: no thread starts any more, and running ones exit.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }
 
-    /// Starts a thread if there are fewer than `total`; it counts as searching at once.
+    /// Starts a thread if fewer than `total` run; it counts as searching immediately.
     pub(crate) fn start_one(&self, engine: &Engine, total: usize) {
         if self.started() >= total {
             return;
@@ -80,7 +80,7 @@ impl WorkerPool {
             Err(_) => {
                 engine.state.signals.sleep.end_search(false);
                 if threads.iter().flatten().count() == 0 {
-                    // Without any thread the waiters run everything, as after a shutdown.
+                    // Without any thread, waiters run everything, as after a shutdown.
                     self.stop();
                 }
             }
@@ -88,7 +88,8 @@ impl WorkerPool {
         self.started.store(threads.iter().flatten().count(), Ordering::Relaxed);
     }
 
-    /// In a forked child: the threads are not there. Their handles must not be joined, detached or dropped.
+    /// Resets the pool in a forked child, where the threads do not exist. Their handles must not be joined, detached or
+    /// dropped.
     pub(crate) fn forget_threads(&self) {
         for thread in self.threads.lock().drain(..).flatten() {
             std::mem::forget(thread);
@@ -96,7 +97,7 @@ impl WorkerPool {
         self.started.store(0, Ordering::Relaxed);
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.threads.lock())
     }
@@ -109,7 +110,7 @@ impl WorkerPool {
         self.left.notify_all();
     }
 
-    /// Waits until all threads have left, within the bound.
+    /// Waits until all threads have exited, for at most `JOIN_BOUND`.
     pub(crate) fn join(&self) {
         let own = IS_WORKER.get() as usize;
         let deadline = Instant::now() + JOIN_BOUND;
@@ -118,19 +119,19 @@ impl WorkerPool {
     }
 }
 
-/// Runs `start` with all signals blocked, so that a thread started in it has them blocked for good.
+/// Runs `start` with all signals blocked; a thread started in it inherits the blocked mask.
 #[cfg(unix)]
 pub(crate) fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: a signal set is plain bits, filled before it is used.
+    // SAFETY: a signal set is plain bits, for which zero is valid; the call below fills it before it is used.
     let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: both sets live on this stack; the calls only fail for a wrong first argument.
+    // SAFETY: both sets are on this stack; the calls fail only for a wrong first argument.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
     }
     let result = start();
-    // SAFETY: restores the set that was read above.
+    // SAFETY: restores the mask that was read above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
     result
 }

@@ -1,22 +1,22 @@
-//! Ready tasks, and who of them may start.
+//! Ready tasks, and which of them may start.
 //!
-//! The rule of admission, for a task that will allocate `b` bytes:
+//! The admission rule, for a task that will allocate `b` bytes:
 //!
 //! 1. The oldest unfinished task may always start; so may a task with `b = 0`.
-//! 2. Any other must leave room for everything before it: with `w` the bytes of all older unstarted tasks,
+//! 2. Any other task must leave room for all older tasks: with `w` the bytes of all older unstarted tasks,
 //!    `committed + w + b <= limit`.
-//! 3. A source (a task without task inputs) also needs `b` and the bytes of the sources that started early to be
-//!    within the prefetch allowance; a source counts as early while an older task is unfinished. Of the sources of one
-//!    line, no more than [`TURNS_AHEAD`] are early, unless they are small: the turns of a loop after the next hide
-//!    nothing any more, and cost memory.
+//! 3. A source (a task without task inputs) also needs `b` plus the bytes of early sources to be within the prefetch
+//!    allowance. A source is early while an older task is unfinished. At most [`TURNS_AHEAD`] sources of one line are
+//!    early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and costs
+//!    memory.
 //!
-//! Why peak <= max(limit, peak of the sync run): take the moment when the oldest task starts by rule 1 alone. If a
-//! younger task had started by rule 2 while it was waiting, the last such task had left room for it and for all
-//! others that could start since, so it would fit. So none did: all live bytes come from older tasks, which have all
-//! finished, as in the sync run at this task.
+//! Why peak <= max(limit, peak of the sync run): consider the moment when the oldest task starts by rule 1 alone. If a
+//! younger task had started by rule 2 while it waited, the last such task would have left room for it and for all tasks
+//! that could start since, so it would fit. So none did: all live bytes come from older tasks, which have all finished,
+//! as in the sync run at this task.
 //!
-//! By rule 2, if a task must wait, every younger one with `b > 0` must: so only the heads of three queues are looked
-//! at, those of tasks without bytes, of tasks with bytes, and of sources.
+//! By rule 2, if a task must wait, so must every younger task with `b > 0`. So only the heads of three queues are
+//! examined: tasks without bytes, tasks with bytes, and sources.
 
 use crate::config::Mode;
 use crate::gate::Paused;
@@ -27,22 +27,22 @@ use crate::task::{OldestFirst, Task, TaskRef};
 use std::any::Any;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// How many sources of one line may be early, whatever their size.
+/// Maximum number of early sources of one line, whatever their size.
 const TURNS_AHEAD: usize = 1;
-/// How many bytes of one line may be early, however many sources they are.
+/// Maximum number of early bytes of one line, however many sources they come from.
 const LITTLE: usize = 2 << 20;
 
-/// What the asker is ready to run.
+/// Which tasks the caller is willing to run.
 #[derive(Clone, Copy)]
 pub(crate) struct TaskFilter {
-    /// No task younger than this.
+    /// Excludes tasks younger than this.
     pub(crate) age_limit: u64,
-    /// Whether heavy tasks are welcome.
+    /// Whether heavy tasks are allowed.
     pub(crate) heavy: bool,
 }
 
 impl TaskFilter {
-    /// Anything.
+    /// Allows every task.
     pub(crate) const ANY: TaskFilter = TaskFilter { age_limit: u64::MAX, heavy: true };
 
     fn allows(&self, task: &Task) -> bool {
@@ -54,12 +54,12 @@ impl TaskFilter {
 pub(crate) struct ReadyQueue {
     count: Padded<AtomicUsize>,
     tasks: Mutex<Tasks>,
-    /// Times the oldest ready task was held back.
+    /// Number of times the oldest ready task was deferred.
     pub(crate) deferred: Counter,
 }
 
 struct Tasks {
-    /// In order of age. Finished tasks leave when they come to the front, or when most are finished.
+    /// In order of age. Finished tasks are removed when they reach the front, or when most tasks are finished.
     unfinished: VecDeque<TaskRef>,
     queue: Queue,
     prefetch: usize,
@@ -102,18 +102,18 @@ impl ReadyQueue {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives a new task its age and keeps it until it has finished. All queues of an engine count on one `ages`.
+    /// Assigns a new task its age and keeps it until it has finished. All queues of an engine share one `ages` counter.
     pub(crate) fn enroll(&self, task: &mut TaskRef, ages: &AtomicU64, in_flight: usize) {
         let mut tasks = self.tasks.lock();
-        // Under the lock, so that the tasks of one queue are enrolled in the order of their ages.
+        // Under the lock, so that the tasks of one queue are enrolled in order of age.
         let age = ages.fetch_add(1, Ordering::Relaxed) + 1;
-        // SAFETY: the caller has just made the task and has the only reference.
+        // SAFETY: the caller has just created the task and holds the only reference.
         unsafe { task.set_age(age) };
         tasks.unfinished.push_back(task.clone());
         tasks.drop_finished(in_flight);
     }
 
-    /// The task's predecessors are done.
+    /// Queues a task whose predecessors are done.
     pub(crate) fn push(&self, task: TaskRef) {
         let mut tasks = self.tasks.lock();
         match &mut tasks.queue {
@@ -123,14 +123,14 @@ impl ReadyQueue {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A task that was started could not be: it is ready again.
+    /// Returns a started task that could not run to the queue.
     pub(crate) fn put_back(&self, task: &TaskRef, ledger: &Ledger) {
         task.unstart();
         ledger.expect(task.bytes);
         self.push(task.clone());
     }
 
-    /// A task that may start now; its bytes are promised and it counts as started.
+    /// Removes and returns a task that may start now. Its bytes are promised and it is marked as started.
     pub(crate) fn take(&self, wish: TaskFilter, ledger: &Ledger) -> Option<TaskRef> {
         let mut tasks = self.tasks.lock();
         let task = tasks.take(wish, ledger, &self.deferred)?;
@@ -139,7 +139,7 @@ impl ReadyQueue {
         Some(task)
     }
 
-    /// Starts a task that is ready and in no queue, if it may start.
+    /// Starts a ready task that is in no queue, if it may start.
     pub(crate) fn start_directly(&self, task: &TaskRef, ledger: &Ledger) -> bool {
         let mut tasks = self.tasks.lock();
         if matches!(tasks.queue, Queue::Drawn { .. }) || !tasks.admits(task, ledger) {
@@ -149,7 +149,7 @@ impl ReadyQueue {
         true
     }
 
-    /// Whether [`Ready::take`] would find a task.
+    /// Whether [`ReadyQueue::take`] would return a task.
     pub(crate) fn has(&self, wish: TaskFilter, ledger: &Ledger) -> bool {
         !self.is_empty() && self.tasks.lock().has(wish, ledger)
     }
@@ -159,7 +159,7 @@ impl ReadyQueue {
         self.tasks.lock().early_bytes()
     }
 
-    /// The ages in the order in which tasks started; recorded where the order is drawn or given.
+    /// The ages of tasks in the order in which they started; recorded in the seeded and replay modes.
     pub(crate) fn schedule(&self) -> Vec<u64> {
         match &self.tasks.lock().queue {
             Queue::OldestFirst(_) => Vec::new(),
@@ -167,18 +167,18 @@ impl ReadyQueue {
         }
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.tasks.lock())
     }
 
-    /// The tasks that have not started, oldest first. Nobody can start one meanwhile: the gate is closed.
+    /// The tasks that have not started, oldest first. None can start meanwhile, because the gate is closed.
     pub(crate) fn unstarted(&self, _paused: &Paused) -> Vec<TaskRef> {
         self.tasks.lock().unfinished.iter().filter(|task| !task.is_started()).cloned().collect()
     }
 
-    /// Takes out the unfinished tasks, oldest first, when nobody can run them any more; those that have started only if
-    /// nobody runs them either.
+    /// Removes and returns the unfinished tasks, oldest first, when no thread can run them any more. With `started`,
+    /// also those that had started and whose threads are gone.
     pub(crate) fn abandon(&self, started: bool) -> Vec<TaskRef> {
         let mut tasks = self.tasks.lock();
         match &mut tasks.queue {
@@ -191,7 +191,7 @@ impl ReadyQueue {
     }
 }
 
-/// Which of the three queues a task stands in.
+/// Index of the queue that a task belongs to.
 fn class(task: &Task) -> usize {
     match (task.bytes, task.source) {
         (0, _) => 0,
@@ -205,7 +205,7 @@ impl Tasks {
         while self.unfinished.front().is_some_and(|task| task.is_done()) {
             self.unfinished.pop_front();
         }
-        // A long task at the front must not keep all the finished ones behind it.
+        // A long task at the front must not keep all finished tasks behind it.
         if self.unfinished.len() > 2 * in_flight + 1024 {
             self.unfinished.retain(|task| !task.is_done());
         }
@@ -230,7 +230,7 @@ impl Tasks {
         let older = self.unfinished.iter().take_while(|older| older.age() < task.age());
         let wanted = older.filter(|older| !older.is_started()).fold(task.bytes, |sum, o| sum.saturating_add(o.bytes));
         ledger.fits(wanted) || {
-            // Bytes may have come free before the note was seen: look once more after it.
+            // Bytes may have been released before `hold_back` took effect, so check once more after it.
             ledger.hold_back();
             ledger.fits(wanted)
         }
@@ -264,7 +264,7 @@ impl Tasks {
         }
     }
 
-    /// The heads that the wish allows, oldest first, by queue.
+    /// The heads of the three queues that the filter allows, oldest first.
     fn heads(&self, wish: TaskFilter) -> [Option<(u64, usize)>; 3] {
         let mut heads = [None; 3];
         if let Queue::OldestFirst(heaps) = &self.queue {
@@ -320,7 +320,7 @@ impl Tasks {
 
     fn draw(&mut self, wish: TaskFilter, ledger: &Ledger) -> Option<TaskRef> {
         let Queue::Drawn { tasks, order, started } = &mut self.queue else { return None };
-        // In order of age first, so that the draw depends on what is ready and not on how it came there.
+        // Sort by age first, so that the draw depends on which tasks are ready and not on the order of their arrival.
         tasks.sort_unstable_by_key(|task| task.age());
         let mut candidates: Vec<usize> = (0..tasks.len()).filter(|&at| wish.allows(&tasks[at])).collect();
         match order {
@@ -343,7 +343,7 @@ impl Tasks {
     }
 }
 
-/// Fisher and Yates, with the splitmix64 generator.
+/// Fisher-Yates shuffle with the splitmix64 generator.
 fn shuffle(items: &mut [usize], state: &mut u64) {
     for last in (1..items.len()).rev() {
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,15 +1,16 @@
-//! A bounded ring with one producer, whose consumers take turns under a lock of their own.
+//! A bounded ring with one producer, whose consumers serialise through a lock of their own.
 //!
-//! `head <= tail <= head + capacity`, both only grow. Indices in `[head, tail)` are full, the others are empty.
+//! `head <= tail <= head + capacity`, and both only grow. Slots in `[head, tail)` are full, the others are empty.
 //!
 //! | who | may | publishes |
 //! |---|---|---|
-//! | producer | write the slot at `tail`, then move `tail` by one | `tail`, release: the slot's content goes with it |
-//! | anyone | read `tail` (acquire) and `head` | |
-//! | holder of the consumers' lock | read slots in `[head, tail)`, then move `head` | `head`, release: its reads are over |
+//! | producer | write the slot at `tail`, then increment `tail` | `tail`, release: the slot's content becomes visible |
+//! | any thread | read `tail` (acquire) and `head` | |
+//! | a consumer, under the lock | read slots in `[head, tail)`, then advance `head` | `head`, release: its reads are done |
 //!
-//! The producer keeps a copy of `head` on its own cache line and re-reads the consumers' line only when the copy says
-//! full, so the two sides share a line once a lap and not once a push. The ring does not know what it carries.
+//! The producer keeps a copy of `head` on its own cache line and reads the consumers' line only when the copy says that
+//! the ring is full. The two sides therefore share a line once per lap and not once per push. The ring does not know
+//! what it carries.
 
 use crate::sync::{AtomicU64, Ordering, Padded, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -25,18 +26,19 @@ pub struct Ring<T: Copy> {
     slots: Box<[Slot<T>]>,
 }
 
-/// A place for an item, on cache lines of its own: an item of a line is written in whole lines.
+/// A slot, aligned to its own cache lines, so that an item of one line is written as whole lines.
 #[repr(align(64))]
 struct Slot<T>(UnsafeCell<MaybeUninit<T>>);
 
 struct Producer {
     tail: AtomicU64,
-    /// A head the producer has seen; only the producer touches it, atomic so that no access can be undefined.
+    /// The last `head` that the producer has read. Only the producer accesses it; it is atomic to rule out undefined
+    /// behaviour.
     seen_head: AtomicU64,
 }
 
-// SAFETY: slots are written by the producer alone while empty and read under the consumers' lock while full; the
-// callers of `push`, `get` and `advance` promise it, and tail and head carry the hand-over.
+// SAFETY: only the producer writes slots, while they are empty, and they are read under the consumers' lock while full.
+// The callers of `push`, `get` and `advance` guarantee it, and `tail` and `head` order the accesses.
 unsafe impl<T: Copy + Send> Sync for Ring<T> {}
 // SAFETY: the ring owns its slots, and `T` may move between threads.
 unsafe impl<T: Copy + Send> Send for Ring<T> {}
@@ -55,7 +57,7 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// How many items fit.
+    /// Number of items that fit.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.len()
@@ -77,7 +79,7 @@ impl<T: Copy> Ring<T> {
         let tail = self.producer.tail.load(Ordering::Relaxed);
         let capacity = self.slots.len() as u64;
         if tail - self.producer.seen_head.load(Ordering::Relaxed) == capacity {
-            // Acquire: the consumer's reads of the slot are over before it is written again.
+            // Acquire: the consumer has finished reading the slot before it is overwritten.
             let head = self.head.load(Ordering::Acquire);
             self.producer.seen_head.store(head, Ordering::Relaxed);
             if tail - head == capacity {
@@ -92,7 +94,7 @@ impl<T: Copy> Ring<T> {
         Ok(())
     }
 
-    /// Whether so many more items fit, without touching the consumers' line while it is known that they do.
+    /// Whether `items` more items fit. Reads the consumers' cache line only if the cached head does not suffice.
     ///
     /// # Safety
     /// Only the producer.
@@ -109,35 +111,35 @@ impl<T: Copy> Ring<T> {
         fits(head)
     }
 
-    /// One past the last published item. What was written into the items before is visible.
+    /// One past the last published item. Everything written into earlier items is visible.
     #[inline]
     pub fn tail(&self) -> u64 {
         self.producer.tail.load(Ordering::Acquire)
     }
 
-    /// The first item that is not consumed yet.
+    /// The first item that is not consumed.
     #[inline]
     pub fn head(&self) -> u64 {
         self.head.load(Ordering::Acquire)
     }
 
-    /// Whether nothing is between head and tail.
+    /// Whether there is nothing between head and tail.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head() == self.tail()
     }
 
-    /// The item at `index`, consumed or not, if the producer has not written over it yet.
+    /// The item at `index`, consumed or not, if the producer has not overwritten it.
     ///
     /// # Safety
     /// Only the producer.
     pub unsafe fn recent(&self, index: u64) -> Option<T> {
         let tail = self.producer.tail.load(Ordering::Relaxed);
-        // SAFETY: the slot was written and not since; only this thread writes slots.
+        // SAFETY: the slot was written and not overwritten since; only this thread writes slots.
         (index < tail && tail - index <= self.capacity() as u64).then(|| unsafe { self.get(index) })
     }
 
-    /// Whether the item at `index` was published and its slot not used again.
+    /// Whether the item at `index` was published and its slot not reused.
     fn is_written(&self, index: u64) -> bool {
         let tail = self.tail();
         index < tail && tail - index <= self.capacity() as u64
@@ -151,12 +153,12 @@ impl<T: Copy> Ring<T> {
     pub unsafe fn get(&self, index: u64) -> T {
         debug_assert!(self.is_written(index), "slot {index} holds nothing");
         self.slot(index).with(|slot| {
-            // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
+            // SAFETY: the slot is between head and tail, so it was written, and the producer does not touch it.
             unsafe { (*slot).assume_init() }
         })
     }
 
-    /// The item at `index`, where it lies.
+    /// A reference to the item at `index`.
     ///
     /// # Safety
     /// As for [`Ring::get`], for as long as the reference is used.
@@ -165,15 +167,15 @@ impl<T: Copy> Ring<T> {
     pub unsafe fn peek(&self, index: u64) -> &T {
         debug_assert!(self.is_written(index), "slot {index} holds nothing");
         self.slot(index).with(|slot| {
-            // SAFETY: the slot is between head and tail, so it was written, and the producer leaves it alone.
+            // SAFETY: the slot is between head and tail, so it was written, and the producer does not touch it.
             unsafe { (*slot).assume_init_ref() }
         })
     }
 
-    /// Gives the slots before `to` back to the producer.
+    /// Returns the slots before `to` to the producer.
     ///
     /// # Safety
-    /// The caller holds the consumers' lock, has seen `head <= to <= tail`, and reads no slot before `to` any more.
+    /// The caller holds the consumers' lock, has seen `head <= to <= tail`, and no longer reads slots before `to`.
     #[inline]
     pub unsafe fn advance(&self, to: u64) {
         debug_assert!(self.head() <= to && to <= self.tail(), "the head moves to {to}");
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn full_and_round_again() {
         let ring = Ring::new(4);
-        // SAFETY: one thread plays both sides.
+        // SAFETY: one thread acts as producer and consumer.
         unsafe {
             for lap in 0..3u64 {
                 for i in 0..4 {
@@ -202,7 +204,7 @@ mod tests {
                 }
                 ring.advance(ring.tail());
                 assert!(ring.is_empty() && ring.has_room(4) && !ring.has_room(5));
-                // Consumed items stay to be looked at until they are written over.
+                // Consumed items stay readable until they are overwritten.
                 assert_eq!(ring.recent(lap * 4), Some(lap * 4));
                 assert_eq!(ring.recent(lap * 4 + 4), None);
                 assert_eq!(lap.checked_sub(1).and_then(|lap| ring.recent(lap * 4 + 3)), None);

@@ -1,4 +1,4 @@
-//! Running one task: the work, its panics, its bytes, and what becomes ready by it.
+//! Running one task: its work, panics and bytes, and the tasks that become ready after it.
 
 use crate::engine::Engine;
 use crate::sync::Ordering;
@@ -8,16 +8,16 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the calling thread is to the engine.
+/// The role of the calling thread in the engine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A thread of the user.
+    /// A thread of the user's program.
     Outside,
-    /// A worker: it looks for work by itself.
+    /// A worker, which searches for work.
     Looks,
-    /// In the wait funnel: it looks for what leads to its target.
+    /// A thread in the wait function, which searches for work that leads to its target.
     Waits,
-    /// GateGuard a task.
+    /// A thread that runs a task.
     Runs,
 }
 
@@ -37,7 +37,7 @@ impl Role {
     }
 }
 
-/// Gives the thread its former role back when dropped.
+/// Restores the thread's previous role when dropped.
 pub(crate) struct Assumed(Role);
 
 impl Drop for Assumed {
@@ -47,14 +47,14 @@ impl Drop for Assumed {
 }
 
 impl Engine {
-    /// Runs a started task on this thread. With `inline`, one task that became ready by it is started and given back
-    /// to be run next.
+    /// Runs a started task on this thread. With `inline`, starts one task that became ready and returns it to be run
+    /// next.
     pub(crate) fn run(&self, task: &TaskRef, inline: bool) -> Option<TaskRef> {
         {
             let _role = Role::Runs.assume();
             let _draw = self.state.ledger.draw(task.bytes);
-            // The work stays in the task while it runs: a child forked meanwhile fails it from there.
-            // SAFETY: the task was started by this thread, which is the only one to run it.
+            // The work stays in the task while it runs, so that a child forked meanwhile can fail it. SAFETY: this
+            // thread started the task and is the only one that runs it.
             if let Some(work) = unsafe { task.work() }
                 && let Err(panic) = catch_unwind(AssertUnwindSafe(|| {
                     fail_point!("task.start");
@@ -62,7 +62,7 @@ impl Engine {
                 }))
             {
                 let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
-                // A second panic must not end the thread; whoever panics in `fail` leaves its values pending.
+                // A second panic must not end the thread; the values of work that panics in `fail` stay pending.
                 let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
             }
             // SAFETY: as above; the reference is not used any more.
@@ -79,7 +79,7 @@ impl Engine {
             if successor.on_device.is_some() {
                 return self.push(successor);
             }
-            // The oldest goes on here, the others into the queue.
+            // The oldest task continues on this thread; the others are queued.
             let other = match next.take() {
                 None => return next = Some(successor),
                 Some(known) if known.age() < successor.age() => {
@@ -96,13 +96,14 @@ impl Engine {
         let visit = |successor: *const Task, _late: bool| {
             // SAFETY: a successor is enrolled, hence alive, until it has run, and it cannot run before this arrival.
             if unsafe { (*successor).join.arrive(1) } {
-                // SAFETY: whoever completes the arrivals is the only one who can make it run, and has not yet.
+                // SAFETY: only the thread that completes the arrivals can start the successor, and it has not started
+                // it yet.
                 became_ready(unsafe { TaskRef::again(successor) });
             }
         };
         // SAFETY: this thread ran the task and finishes it once.
         unsafe { task.successors.close(visit) };
-        // Release: who sees the count sees what the task wrote.
+        // Release: a thread that reads the count sees what the task wrote.
         state.in_flight.fetch_sub(1, Ordering::Release);
         if let Some(candidate) = next.take() {
             if inline && state.ready.start_directly(&candidate, &state.ledger) {
@@ -113,14 +114,14 @@ impl Engine {
         }
         state.signals.notify_waiters();
         if next.is_some() {
-            // What else is ready, or may start only now that this task is finished, is more than this thread can do.
+            // More tasks may be ready, or may start now that this one is finished: share them with other threads.
             self.share_work();
         }
         next
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,

@@ -1,4 +1,4 @@
-//! Everybody who can be woken: sleeping workers and parked waiters, with the counters of both.
+//! All threads that can be woken, sleeping workers and parked waiters, with their counters.
 
 use crate::sleep::Sleep;
 use crate::stats::ParkCounters;
@@ -12,18 +12,18 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// `quiet`: whether the first submission is to call for a worker.
+    /// `quiet`: whether the first submission must call a worker.
     pub(crate) fn new(quiet: bool) -> Signals {
         Signals { sleep: Sleep::new(quiet), waiters: Waiters::new(), counters: ParkCounters::default() }
     }
 
-    /// Wakes the waiters whose time has come.
+    /// Wakes the waiters whose condition holds.
     #[inline]
     pub(crate) fn notify_waiters(&self) {
         self.waiters.notify(&self.counters);
     }
 
-    /// Wakes a sleeping worker; false if nobody sleeps.
+    /// Wakes a sleeping worker; returns false if none sleeps.
     pub(crate) fn wake_worker(&self) -> bool {
         self.sleep.wake_one(&self.counters)
     }

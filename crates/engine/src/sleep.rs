@@ -1,26 +1,26 @@
-//! How workers fall asleep and are woken, and the one word that submitters look at.
+//! How workers fall asleep and are woken, and the word that submitters check.
 //!
 //! | quiet | meaning |
 //! |---|---|
-//! | 0 | somebody will look: a worker searches, or a short task runs whose worker searches next; or nobody is there to be woken |
-//! | 1 | nobody looks: whoever publishes something must wake a worker |
+//! | 0 | a worker will poll: it is searching, or runs a short task and searches next; or there is no worker to wake |
+//! | 1 | no worker polls: a thread that publishes something must wake one |
 //!
-//! A submitter publishes its record, passes the light fence and loads `quiet`: that is all while workers are awake. A
-//! worker that falls asleep joins the sleepers and, if it was the last to search, sets `quiet`, under the lock;
-//! passes the heavy fence; looks once more; parks. By the fence one of the two sees the other: the record is seen by
-//! the last look, or `quiet` by the submitter.
+//! A submitter publishes its record, passes the light fence and loads `quiet`; while workers are awake that is all. A
+//! worker that falls asleep adds itself to the sleepers and, if it was the last to search, sets `quiet`, both under the
+//! lock. It then passes the heavy fence, polls once more and parks. The fences ensure that one side sees the other:
+//! either the last poll sees the record, or the submitter sees `quiet`.
 //!
-//! `quiet` is set only with nobody searching, and cleared only by one who searches from then on or by one who wakes a
-//! worker, which then counts as searching from the moment it is chosen. Clearing comes before that searcher stops
-//! searching, and the last to stop sets the word again, so a clear never covers a set. A worker that leaves the
-//! search to run a heavy task, with sleepers left, sets the word too; that is for speed alone, as it looks again
-//! itself later.
+//! `quiet` is set only when no thread is searching. It is cleared only by a thread that searches from then on, or by a
+//! thread that wakes a worker, which counts as searching from the moment it is chosen. The clear happens before that
+//! searcher stops searching, and the last searcher sets the word again, so a clear never hides a set. A worker that
+//! leaves the search to run a heavy task while others sleep also sets the word. This is only an optimisation, as the
+//! worker polls again later.
 //!
-//! One worker may doze. It is listed with the sleepers, so that it is woken for what is ready, but `quiet` stays 0: for the sake of what is
-//! submitted it looks again by itself, a nap later. So it needs no heavy fence, which would interrupt every other thread; what is made ready
-//! just before it is listed may wait for the end of the nap.
+//! One worker may doze. It is listed with the sleepers, so that it is woken for ready tasks, but `quiet` stays 0: it
+//! polls for submissions by itself at the end of each nap. So it needs no heavy fence, which would interrupt every
+//! other thread. A task that becomes ready just before the worker is listed may wait for the end of the nap.
 //!
-//! Nothing here knows tasks or feeders: what there is to look at comes as a closure.
+//! This module does not know tasks or feeders: the caller passes the poll as a closure.
 
 use crate::asymmetric;
 use crate::parker::{Parker, Woken};
@@ -33,13 +33,13 @@ pub(crate) struct Sleep {
     quiet: Padded<AtomicBool>,
     searching: Padded<AtomicUsize>,
     asleep: AtomicUsize,
-    /// One of the sleepers dozes, or has just got up. Set under the lock.
+    /// One of the sleepers dozes or has just woken. Set under the lock.
     dozes: AtomicBool,
     sleepers: Mutex<Vec<Arc<Parker>>>,
 }
 
 impl Sleep {
-    /// Nobody searches and nobody sleeps. `quiet` says whether the first submission is to call for a worker.
+    /// No thread searches or sleeps. `quiet` says whether the first submission must call a worker.
     pub(crate) fn new(quiet: bool) -> Sleep {
         Sleep {
             quiet: Padded(AtomicBool::new(quiet)),
@@ -50,7 +50,8 @@ impl Sleep {
         }
     }
 
-    /// In a forked child: those who searched or slept are gone. `quiet` as for [`Sleep::new`].
+    /// Resets the state in a forked child, where all searching and sleeping threads are gone. `quiet` as for
+    /// [`Sleep::new`].
     #[cfg(not(loom))]
     pub(crate) fn forget(&self, quiet: bool) {
         self.sleepers.lock().clear();
@@ -60,20 +61,20 @@ impl Sleep {
         self.quiet.store(quiet, Ordering::Relaxed);
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     #[cfg(not(loom))]
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn std::any::Any> {
         Box::new(self.sleepers.lock())
     }
 
-    /// After publishing something: whether a worker has to be woken for it.
+    /// Whether the caller, having published something, must wake a worker for it.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         asymmetric::light();
         self.quiet.load(Ordering::Relaxed)
     }
 
-    /// After leaving work for others: whether nobody searches.
+    /// Whether no thread is searching, after the caller left work for others.
     pub(crate) fn nobody_searches(&self) -> bool {
         asymmetric::light();
         self.searching.load(Ordering::Relaxed) == 0
@@ -87,7 +88,8 @@ impl Sleep {
         }
     }
 
-    /// The caller found something to run; `heavy` says that it will not be back soon. True if nobody searches now.
+    /// Ends the caller's search because it found something to run; `heavy` means that it will not be back soon. Returns
+    /// true if no thread searches now.
     pub(crate) fn end_search(&self, heavy: bool) -> bool {
         let last = self.searching.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && heavy && self.asleep.load(Ordering::Relaxed) > 0 {
@@ -96,7 +98,7 @@ impl Sleep {
         last
     }
 
-    /// Takes a sleeper and wakes it; it counts as searching. False if nobody sleeps.
+    /// Removes a sleeper from the list and wakes it; it counts as searching. Returns false if none sleeps.
     pub(crate) fn wake_one(&self, counters: &ParkCounters) -> bool {
         let mut sleepers = self.sleepers.lock();
         let sleeper = sleepers.pop();
@@ -111,12 +113,12 @@ impl Sleep {
         true
     }
 
-    /// How many search.
+    /// Number of searching threads.
     pub(crate) fn searching(&self) -> usize {
         self.searching.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody could be woken.
+    /// Whether there is a sleeper to wake.
     pub(crate) fn any_asleep(&self) -> bool {
         self.asleep.load(Ordering::Relaxed) > 0
     }
@@ -144,13 +146,13 @@ impl Sleep {
         self.get_up(parker);
     }
 
-    /// Whether somebody dozes.
+    /// Whether a worker dozes.
     pub(crate) fn dozes(&self) -> bool {
         self.dozes.load(Ordering::Relaxed)
     }
 
-    /// Sleeps for a nap unless `look` finds something or another dozes already; submitters wake nobody meanwhile. The caller counts as
-    /// searching before and after. Says how it ended.
+    /// Sleeps for one nap, unless `look` finds something or another worker already dozes. Submitters wake no worker
+    /// meanwhile. The caller counts as searching before and after. Returns how the nap ended.
     pub(crate) fn doze(
         &self,
         parker: &Arc<Parker>,
@@ -177,7 +179,7 @@ impl Sleep {
         woken
     }
 
-    /// Whoever woke this worker has taken it off the list and counted it; after another return it does so itself.
+    /// Removes this worker from the sleepers and counts it as searching, unless the thread that woke it has done so.
     fn get_up(&self, parker: &Arc<Parker>) {
         let mut sleepers = self.sleepers.lock();
         if let Some(at) = sleepers.iter().position(|sleeper| Arc::ptr_eq(sleeper, parker)) {

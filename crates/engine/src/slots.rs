@@ -1,5 +1,5 @@
-//! Slots: how many tasks and pieces may run at once. Workers and helping waiters take one each, so that
-//! running pieces never exceed cores, whoever runs them.
+//! Slots limit how many tasks and pieces run at once. Workers and helping waiters take one each, so that the number of
+//! running pieces never exceeds the number of cores.
 
 use crate::sync::{AtomicUsize, Ordering, Padded};
 
@@ -22,7 +22,7 @@ impl Slots {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// In a forked child: nobody runs anything.
+    /// Frees all slots in a forked child, where nothing runs.
     pub(crate) fn forget(&self) {
         self.taken.store(0, Ordering::Relaxed);
     }
@@ -32,7 +32,7 @@ impl Slots {
         self.taken.load(Ordering::Relaxed) < self.total()
     }
 
-    /// A slot, if one is free.
+    /// Takes a slot, if one is free.
     pub(crate) fn take(&self) -> Option<Slot<'_>> {
         let total = self.total();
         let more = |taken| (taken < total).then_some(taken + 1);
@@ -40,7 +40,7 @@ impl Slots {
     }
 }
 
-/// A taken slot; free again when dropped.
+/// A taken slot; dropping it frees the slot.
 pub(crate) struct Slot<'a>(&'a Slots);
 
 impl Drop for Slot<'_> {

@@ -1,21 +1,21 @@
-//! How much stack is left: kernels keep their partial results there, and a program may give its threads little of it.
+//! Remaining stack space. Kernels keep partial results on the stack, and a program may give its threads small stacks.
 //!
-//! A thread with too little runs no kernel. Where there are workers it leaves tasks to them; where there are none, each
-//! task it would run gets a thread of its own.
+//! A thread with too little stack runs no kernel. If there are workers it leaves tasks to them; otherwise each task
+//! that it would run gets a thread of its own.
 
 use std::cell::Cell;
 use std::thread;
 
-/// Bytes that a kernel and what calls it may need, with room to spare.
+/// Bytes of stack that a kernel and its callers may need, with a margin.
 const NEEDED: usize = 768 << 10;
-/// The stack of a thread that runs what another has no room for.
+/// Stack size of a thread that runs a task for a thread with a short stack.
 const LENT: usize = 4 << 20;
 
-/// The end of the stack is not known yet.
+/// Marks a stack end that is not known yet.
 const UNKNOWN: usize = usize::MAX;
 
 thread_local! {
-    /// The lowest address of the thread's stack; 0 where the system does not say.
+    /// The lowest address of the thread's stack; 0 where the system does not report it.
     static END: Cell<usize> = const { Cell::new(UNKNOWN) };
 }
 
@@ -41,7 +41,7 @@ fn find_end() -> usize {
 fn end_of_stack() -> Option<usize> {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut address, mut size, mut guard) = (std::ptr::null_mut(), 0, 0);
-    // SAFETY: the attributes are filled by the first call, read by the next two and destroyed once.
+    // SAFETY: the first call fills the attributes, the next two read them, and they are destroyed once.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;
@@ -58,7 +58,7 @@ fn end_of_stack() -> Option<usize> {
     None
 }
 
-/// Calls `f`, on a thread of its own if the caller's stack is short. `None` if there can be no such thread now.
+/// Calls `f`, on a new thread if the caller's stack is short. Returns `None` if no thread can be started.
 pub(crate) fn with_room<T: Send>(f: impl FnOnce() -> T + Send) -> Option<T> {
     if !is_short() {
         return Some(f());
@@ -80,7 +80,8 @@ mod tests {
     #[test]
     fn short_stacks_are_seen_and_work_goes_elsewhere() {
         let on = |size: usize| thread::Builder::new().stack_size(size).spawn(is_short).unwrap().join().unwrap();
-        // The C library hands the stack of an ended thread to a new one that asked for a quarter of it or more.
+        // The C library may reuse the stack of an exited thread for a new one that requested at least a quarter of its
+        // size.
         assert!(on(256 << 10));
         assert!(!on(2 << 20));
         let lent =

@@ -1,4 +1,4 @@
-//! The atomic word of a value: pending, enqueued, ready or failed.
+//! The atomic state word of a value: pending, enqueued, ready or failed.
 //!
 //! | word's generation | tag | read as |
 //! |---|---|---|
@@ -8,19 +8,19 @@
 //! | the reader's | 2 | ready |
 //! | the reader's | 3 | failed |
 //!
-//! Only the task (or the record run on the spot) that makes the value publishes, so a plain release store is enough:
-//! pending -> enqueued -> ready or failed, pending -> ready or failed. Whoever reads ready or failed with
+//! Only the task, or the record run inline, that computes the value publishes its state, so a release store is enough:
+//! pending -> enqueued -> ready or failed, or pending -> ready or failed. A thread that reads ready or failed with
 //! acquire sees the buffer or the error written before. Reusing the word for the next value costs nothing: the next
 //! generation reads as pending until it is published. The word does not know what a value holds.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Where a value stands.
+/// State of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Its task has not produced it yet.
+    /// Its task has not computed it yet.
     Pending,
-    /// An in-order device was told to produce it; it is there when the lane passes the ticket.
+    /// It is enqueued on an in-order lane of a device, and available when the lane passes the ticket.
     Enqueued {
         /// The lane, below 64.
         lane: u8,
@@ -29,43 +29,43 @@ pub enum Status {
     },
     /// It can be read.
     Ready,
-    /// It will never be there; the cause is kept by whoever owns the value.
+    /// It was not computed; the owner of the value keeps the error.
     Failed,
 }
 
 const TAG_BITS: u32 = 2;
 const LANE_BITS: u32 = 6;
 
-/// The atomic word of a value: 32 bits of generation, 32 bits of status.
+/// The atomic state word of a value: 32 bits of generation, 32 bits of status.
 #[derive(Debug)]
 pub struct ValueState(AtomicU64);
 
 impl ValueState {
-    /// A word that reads as pending in every generation.
+    /// Creates a word that reads as pending in every generation.
     #[cfg(not(loom))]
     pub const fn new() -> ValueState {
         ValueState(AtomicU64::new(0))
     }
 
-    /// A word that reads as pending in every generation.
+    /// Creates a word that reads as pending in every generation.
     #[cfg(loom)]
     pub fn new() -> ValueState {
         ValueState(AtomicU64::new(0))
     }
 
-    /// The status of the value of this generation. What was written before it was published is visible.
+    /// The status of the value of this generation. Everything written before it was published is visible.
     #[inline]
     pub fn load(&self, generation: u32) -> Status {
         unpack(self.0.load(Ordering::Acquire), generation)
     }
 
-    /// Makes the status of the value of this generation visible, together with everything written before.
+    /// Publishes the status of the value of this generation, and with it everything written before.
     #[inline]
     pub fn publish(&self, generation: u32, status: Status) {
         self.0.store(pack(generation, status), Ordering::Release);
     }
 
-    /// Whether the value of this generation is ready or failed: nothing is left to wait for.
+    /// Whether the value of this generation is ready or failed, so that there is nothing to wait for.
     #[inline]
     pub fn is_settled(&self, generation: u32) -> bool {
         matches!(self.load(generation), Status::Ready | Status::Failed)

@@ -1,23 +1,23 @@
-//! Counters of what the engine did, relaxed: they order nothing.
+//! Counters of the engine. They are relaxed and order nothing.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Counters since the engine was made.
+/// Counters since the engine was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineStats {
-    /// Times a worker, a waiter or a split parked.
+    /// Number of times a worker, a waiter or the owner of a split parked.
     pub parks: u64,
-    /// Times somebody was woken.
+    /// Number of times a thread was woken.
     pub wakes: u64,
-    /// System calls made to park, to wake and for the barrier before parking.
+    /// System calls made to park, to wake, and for the barrier before parking.
     pub system_calls: u64,
     /// Tasks run.
     pub tasks: u64,
     /// Tasks run by waiters.
     pub helped: u64,
-    /// Pieces run by other threads than the one that split.
+    /// Pieces run by threads other than the one that split.
     pub pieces: u64,
-    /// Times the oldest ready task was held back by the budget or the prefetch allowance.
+    /// Number of times the oldest ready task was deferred by the budget or the prefetch allowance.
     pub deferred: u64,
 }
 
@@ -45,19 +45,19 @@ pub(crate) struct ParkCounters {
 }
 
 impl ParkCounters {
-    /// Notes a park: the barrier before it and the sleep.
+    /// Counts a park: the barrier before it and the sleep.
     pub(crate) fn parked(&self) {
         self.parks.add(1);
         self.system_calls.add(2);
     }
 
-    /// Notes a nap, which needs no barrier.
+    /// Counts a nap, which needs no barrier.
     pub(crate) fn napped(&self) {
         self.parks.add(1);
         self.system_calls.add(1);
     }
 
-    /// Notes a wake, and whether it reached the kernel.
+    /// Counts a wake, and the system call if there was one.
     pub(crate) fn woke(&self, system_call: bool) {
         self.wakes.add(1);
         self.system_calls.add(system_call as u64);

@@ -1,5 +1,5 @@
-//! The one door to atomics, locks and cells. Under `cfg(loom)` the same names are loom's, so that the model checker
-//! runs the shipped modules. No other module may name `std::sync::atomic`.
+//! The only source of atomics, locks and cells. Under `cfg(loom)` the same names are loom's, so that the model checker
+//! runs the modules that ship. No other module may name `std::sync::atomic`.
 
 #[cfg(not(loom))]
 mod real {
@@ -10,7 +10,7 @@ mod real {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
     };
 
-    /// A cell whose accesses are scoped, as loom wants them.
+    /// A cell with scoped accesses, as loom requires.
     #[derive(Debug)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -35,12 +35,12 @@ mod real {
     pub(crate) use loom::sync::Arc;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
-    /// A spin gives the other threads of the model their turn.
+    /// In a model, spinning yields to the other threads.
     pub(crate) fn spin_loop() {
         loom::thread::yield_now();
     }
 
-    /// loom's lock with parking_lot's face.
+    /// loom's mutex with parking_lot's interface.
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -57,7 +57,7 @@ mod real {
 
 pub(crate) use real::*;
 
-/// Puts a field on cache lines of its own (two, because adjacent lines are fetched in pairs).
+/// Puts a field on its own cache lines (two, because adjacent lines are fetched in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Padded<T>(pub T);

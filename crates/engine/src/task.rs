@@ -1,11 +1,12 @@
-//! A task: work, a place in the order of submission, a join counter and successors.
+//! A task: its work, age, join counter and successors.
 //!
-//! Life: spawned -> ready (join counter down) -> started -> finished (successors closed). The work is dropped when it
-//! has run, before the successors learn of it, so that a reference kept on a finished task keeps no buffer alive. The
+//! States: spawned -> ready (join counter zero) -> started -> finished (successors closed). The work is dropped after
+//! it has run and before the successors are notified, so that a reference to a finished task keeps no buffer alive. The
 //! engine holds one reference from spawning until it has seen the task finished.
 //!
-//! A task of a device is told to the device when those before it were (enqueued); it finishes later, when its lane has
-//! passed it and those it followed have settled. So it has a second join counter, and followers beside successors.
+//! A device task is enqueued once its predecessors on that device are. It finishes later, when its lane has passed its
+//! ticket and the tasks it follows have settled. It therefore has a second join counter, and followers besides
+//! successors.
 
 use crate::edges::{Edge, Join, Successors};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell};
@@ -14,7 +15,7 @@ use std::cmp;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// Predecessors beyond these take one more allocation.
+/// More predecessors than this take one more allocation.
 const INLINE_EDGES: usize = 4;
 
 /// A task; see the module.
@@ -33,7 +34,7 @@ pub struct Task {
     pub(crate) on_device: Option<Box<OnDevice>>,
 }
 
-/// An edge for each predecessor.
+/// One edge per predecessor.
 struct Edges {
     first: [Edge<Task>; INLINE_EDGES],
     more: Box<[Edge<Task>]>,
@@ -52,15 +53,15 @@ impl Edges {
     }
 }
 
-/// What a task of a device has beyond others.
+/// The additional state of a device task.
 pub(crate) struct OnDevice {
-    /// Which device.
+    /// The device's number.
     pub(crate) number: usize,
-    /// The tasks that may be enqueued once this one is.
+    /// The tasks that may be enqueued after this one.
     pub(crate) followers: Successors<Task>,
-    /// Down when the lane has passed the task and all that it followed have settled.
+    /// Reaches zero when the lane has passed the task and all tasks that it follows have settled.
     pub(crate) settling: Join,
-    /// One for each task it follows.
+    /// One edge per task that it follows.
     edges: Edges,
 }
 
@@ -79,20 +80,19 @@ impl OnDevice {
     }
 }
 
-// SAFETY: the work is Send and Sync and is taken out by one thread only (see `take_work`); edges follow the rules of
-// `edges`.
+// SAFETY: the work is Send and Sync and only one thread takes it (see `take_work`); edges follow the rules of `edges`.
 unsafe impl Send for Task {}
 // SAFETY: as above.
 unsafe impl Sync for Task {}
 
 impl Task {
-    /// Whether it has finished; if so, what it wrote is visible.
+    /// Whether the task has finished; if so, everything it wrote is visible.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.successors.is_closed()
     }
 
-    /// Its place in the global order of submission; the first is 1.
+    /// Its place in the global submission order; the first task has age 1.
     #[inline]
     pub fn age(&self) -> u64 {
         self.age
@@ -102,12 +102,12 @@ impl Task {
         self.started.load(Ordering::Acquire)
     }
 
-    /// Notes that it runs or is about to.
+    /// Marks the task as started.
     pub(crate) fn start(&self) {
         self.started.store(true, Ordering::Release);
     }
 
-    /// It could not be started after all.
+    /// Reverts `start`, when the task could not run.
     pub(crate) fn unstart(&self) {
         self.started.store(false, Ordering::Release);
     }
@@ -116,29 +116,29 @@ impl Task {
         self.edges.at(index)
     }
 
-    /// The work, where it lies; `None` if it was cancelled.
+    /// A reference to the work; `None` if the task was cancelled.
     ///
     /// # Safety
     /// Only the thread that runs the task may call this, and the reference ends before `take_work`.
     pub(crate) unsafe fn work(&self) -> Option<&dyn Work> {
-        // SAFETY: nobody takes the work of a started task but the thread that runs it.
+        // SAFETY: only the thread that runs a started task takes its work.
         self.work.with(|work| unsafe { (*work).as_deref() })
     }
 
-    /// The work, once.
+    /// Takes the work out of the task.
     ///
     /// # Safety
-    /// Only the thread that runs (or cancels) the task may call this; a forked child, for those that ran.
+    /// Only the thread that runs or cancels the task may call this; in a forked child, also for tasks that were
+    /// running.
     pub(crate) unsafe fn take_work(&self) -> Option<Box<dyn Work>> {
         self.work.with_mut(|work| {
-            // SAFETY: one thread alone may call, and nobody else looks into the cell.
+            // SAFETY: only one thread may call this, and no other thread accesses the cell.
             unsafe { (*work).take() }
         })
     }
 }
 
-/// A counted reference to a task. (Not an `Arc`: one count is enough, and its last drop is one that sanitizers
-/// understand.)
+/// A counted reference to a task. (Not an `Arc`: one count is enough, and sanitizers understand its last drop.)
 pub struct TaskRef(NonNull<Task>);
 
 // SAFETY: it gives shared access to a task, which is Send and Sync, and the count is atomic.
@@ -165,21 +165,21 @@ impl TaskRef {
         TaskRef(NonNull::from(Box::leak(Box::new(task))))
     }
 
-    /// Puts the task into the order of submission.
+    /// Assigns the task's place in the submission order.
     ///
     /// # Safety
     /// This is the only reference.
     pub(crate) unsafe fn set_age(&mut self, age: u64) {
-        // SAFETY: nobody else can reach the task.
+        // SAFETY: this is the only reference, so no other thread can reach the task.
         unsafe { self.0.as_mut() }.age = age;
     }
 
-    /// One more reference to a task known by its address.
+    /// Creates another reference to a task from its address.
     ///
     /// # Safety
-    /// Somebody holds a reference for the duration of the call.
+    /// A reference to the task exists for the duration of the call.
     pub(crate) unsafe fn again(task: *const Task) -> TaskRef {
-        // SAFETY: the task is alive, as promised.
+        // SAFETY: the caller guarantees that the task is alive.
         unsafe { (*task).references.fetch_add(1, Ordering::Relaxed) };
         TaskRef(NonNull::new(task.cast_mut()).expect("a task has an address"))
     }
@@ -194,9 +194,9 @@ impl Clone for TaskRef {
 
 impl Drop for TaskRef {
     fn drop(&mut self) {
-        // Acquire on every drop, not by a fence on the last one alone: sanitizers do not see fences.
+        // Acquire on every drop, instead of a fence on the last one: sanitizers do not understand fences.
         if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: this was the last reference to a task made by `Box::leak`.
+            // SAFETY: this was the last reference to a task created by `Box::leak`.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }
@@ -206,12 +206,12 @@ impl Deref for TaskRef {
     type Target = Task;
     #[inline]
     fn deref(&self) -> &Task {
-        // SAFETY: this reference keeps the task alive, and tasks are only reached by shared references.
+        // SAFETY: this reference keeps the task alive, and tasks are accessed only by shared references.
         unsafe { self.0.as_ref() }
     }
 }
 
-/// Ordered by age, the oldest greatest: what a heap gives first.
+/// Ordered by age with the oldest as the greatest, so that a heap pops it first.
 pub(crate) struct OldestFirst(pub(crate) TaskRef);
 
 impl PartialEq for OldestFirst {

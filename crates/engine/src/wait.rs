@@ -1,8 +1,8 @@
-//! The wait funnel: the only code that can park a caller.
+//! The wait function: the only code that can park a caller.
 //!
-//! Whoever waits, works: it plans what leads to its target, runs ready tasks that are not younger than it, joins the
-//! pieces of running tasks, and parks only when others have all of that. Tasks and pieces are run in a slot, as a
-//! worker runs them. Clocks are read only when it really helps or parks.
+//! A waiting thread works: it plans the records that lead to its target, runs ready tasks that are not younger than the
+//! target, joins pieces of running tasks, and parks only if other threads have all of that. It runs tasks and pieces in
+//! a slot, as a worker does. It reads the clock only when it helps or parks.
 
 use crate::engine::Engine;
 use crate::gate;
@@ -15,23 +15,23 @@ use crate::work::{Fed, WaitOptions, WaitTarget, Waited};
 use forerun_base::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// How long a waiter looks before it parks: what a hand-over between two running threads may take.
+/// How long a waiter polls before it parks: the time of a hand-over between two running threads.
 const SPIN: Duration = Duration::from_micros(20);
-/// The same while a device is at work: being woken takes time in which the device has nothing to do, a small share of waits that are
-/// longer than this.
+/// The same while a device is busy. Waking a thread leaves the device idle for a moment, which is a small share of
+/// waits longer than this.
 const SPIN_FOR_DEVICE: Duration = Duration::from_millis(5);
-/// From then on it lets others have the core between two looks.
+/// Time after which the waiter yields its core between polls.
 const POLITE: Duration = Duration::from_micros(300);
-/// The longest park of a waiter that can be interrupted, for signals that went to another thread.
+/// The longest park of an interruptible waiter, for signals that were delivered to another thread.
 const SIGNAL_BACKSTOP: Duration = Duration::from_millis(50);
-/// How often the interrupt is asked while helping; asking may be dear (Python takes its lock).
+/// Minimum time between calls of the interrupt function while helping; a call may be expensive (Python takes the GIL).
 const ASK_INTERVAL: Duration = Duration::from_millis(2);
-/// How many rounds of planning go by between two looks at the clock.
+/// Number of planning rounds between two reads of the clock.
 const ROUNDS_PER_CLOCK: u32 = 256;
 
 impl Engine {
-    /// Waits until the target is done, helping as far as it can. Fails if it is interrupted, and inside a task: that
-    /// one would keep its slot from what it waits for.
+    /// Waits until the target is done, and helps meanwhile. Fails if it is interrupted, and inside a task: a waiting
+    /// task would occupy the slot that its target may need.
     pub fn wait(&self, target: &dyn WaitTarget, options: WaitOptions<'_>) -> Result<Waited> {
         if target.done() {
             return Ok(Waited::default());
@@ -47,7 +47,7 @@ impl Engine {
         waited
     }
 
-    /// What was planned or made plannable on the way and is not for this waiter must not be left lying.
+    /// Hands work that was planned, or became plannable, and is not for this waiter to other threads.
     fn leave_behind(&self) {
         self.share_work();
         self.call_busy_enqueuers();
@@ -76,7 +76,7 @@ impl<'a> Waiter<'a> {
             gate::checkpoint();
             match self.target.feed(self.engine) {
                 Fed::Progress => {
-                    // Planning may have settled what others wait for.
+                    // Planning may have settled values that other threads wait for.
                     self.engine.published();
                     if self.rounds == 0 {
                         self.engine.state.self_served.add(1);
@@ -97,17 +97,17 @@ impl<'a> Waiter<'a> {
     }
 
     fn wish(&self) -> TaskFilter {
-        // A heavy task would keep this thread from its signals; its pieces are welcome.
+        // A heavy task would keep this thread from handling signals; pieces are allowed.
         let heavy = self.options.interrupt.is_none() || !self.engine.has_workers();
         TaskFilter { age_limit: self.target.age_limit(), heavy }
     }
 
-    /// Whether kernels would not fit on this thread's stack, and others run them.
+    /// Whether this thread's stack is too short for kernels and workers run them instead.
     fn leaves_to_workers(&self) -> bool {
         self.engine.has_workers() && stack::is_short()
     }
 
-    /// Runs one task or one piece, if there is one and a slot for it.
+    /// Runs one task or one piece, if there is one and a free slot.
     fn help(&mut self) -> Result<bool> {
         let state = &*self.engine.state;
         if self.attend_devices() {
@@ -128,7 +128,7 @@ impl<'a> Waiter<'a> {
                     let _mode = state.float_mode.enter();
                     engine.run(&task, false);
                 };
-                // A started task has to be run: where no thread can be had for it, it is run here.
+                // A started task must run: if no thread can be started for it, it runs here.
                 if stack::with_room(run).is_none() {
                     run();
                 }
@@ -144,7 +144,7 @@ impl<'a> Waiter<'a> {
         drop(slot);
         if helped {
             if !self.engine.has_workers() {
-                // Another waiter may be without a slot.
+                // Another waiter may be waiting for a slot.
                 state.signals.notify_waiters();
             }
             let now = Instant::now();
@@ -154,7 +154,7 @@ impl<'a> Waiter<'a> {
         Ok(helped)
     }
 
-    /// Issues what leads to the target and settles what has passed. True if there was anything.
+    /// Enqueues tasks that lead to the target and settles passed ones. Returns whether there were any.
     fn attend_devices(&self) -> bool {
         let engine = self.engine;
         let wish = TaskFilter { heavy: true, ..self.wish() };
@@ -168,7 +168,7 @@ impl<'a> Waiter<'a> {
         })
     }
 
-    /// Nothing to do: looks for a moment, then parks.
+    /// Polls for a moment, then parks. Called when there is nothing to do.
     fn idle(&mut self, fed: Fed) -> Result<()> {
         self.engine.share_work();
         let start = Instant::now();
@@ -183,7 +183,7 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// Looks for as long as a hand-over between two running threads may take. True if it is worth going on.
+    /// Polls for as long as a hand-over between two running threads may take. Returns whether to go on.
     fn spin(&self, start: Instant, fed: Fed) -> bool {
         let state = &*self.engine.state;
         let wish = self.wish();
@@ -193,7 +193,8 @@ impl<'a> Waiter<'a> {
         };
         let has_busy_device = || self.engine.devices().any(|(_, device)| device.is_busy());
         loop {
-            // A pause may take as long as a hundred instructions. A device says nothing when it is done: looks come faster.
+            // One spin hint may take as long as a hundred instructions. Devices do not notify, so they are polled more
+            // often.
             for _ in 0..if has_busy_device() { 2 } else { 16 } {
                 spin_loop();
             }
@@ -221,13 +222,13 @@ impl<'a> Waiter<'a> {
         let engine = self.engine;
         let state = &*engine.state;
         let target = self.target;
-        // Another thread is planning, perhaps what leads to this target: it will not say when it is through.
+        // Another thread is planning, perhaps the records of this target, and will not notify when it is done.
         if target.age_limit() == 0 && state.feeder.has_work() {
             std::thread::yield_now();
             return Woken::Otherwise;
         }
         let backstop = self.options.interrupt.map(|_| SIGNAL_BACKSTOP);
-        // Without a thread of its own nobody would notice that a device is done.
+        // The device has no thread in these modes, so this waiter must block on its lanes.
         if !engine.has_workers()
             && let Some((_, device)) = engine.devices().find(|(_, device)| device.is_busy())
         {
@@ -239,8 +240,7 @@ impl<'a> Waiter<'a> {
             _ => backstop,
         };
         engine.call_busy_enqueuers();
-        // With workers there is nothing to get up for but the target; without, this thread may be the one to run what
-        // leads to it.
+        // With workers only the target matters; without them, this thread may have to run what leads to it.
         let is_time = || {
             let wish = || TaskFilter { age_limit: target.age_limit(), heavy: true };
             let task = || state.slots.any_free() && state.ready.has(wish(), &state.ledger);
@@ -251,14 +251,14 @@ impl<'a> Waiter<'a> {
     }
 
     fn ask_now_and_then(&mut self, now: Instant) -> Result<()> {
-        // The first time only starts the interval: most waits are over before it ends.
+        // The first call only starts the interval: most waits end before it does.
         if now - *self.asked.get_or_insert(now) >= ASK_INTERVAL { self.ask(now) } else { Ok(()) }
     }
 
     fn ask(&mut self, now: Instant) -> Result<()> {
         self.asked = Some(now);
         match self.options.interrupt {
-            // The frontend may wait for a lock that a thread which forks holds.
+            // The frontend may wait for a lock that a forking thread holds.
             Some(interrupt) if gate::outside(interrupt) => {
                 Err(Error::new(ErrorKind::Interrupted, "the wait was interrupted").read_at(self.options.loc))
             }

@@ -1,17 +1,17 @@
-//! Who is parked for a value, and how they learn that it is there.
+//! Parked waiters, and how they are notified of values.
 //!
 //! | count | list | meaning |
 //! |---|---|---|
-//! | 0 | empty | nobody waits: a completion costs one load |
-//! | n | n entries | each entry says when it wants to be woken |
+//! | 0 | empty | no waiters: a completion costs one load |
+//! | n | n entries | each entry has a condition for waking it |
 //!
-//! A completion publishes its values, passes the light fence and loads the count. A waiter enters the list, raises
-//! the count, passes the heavy fence, looks once more and parks. By the fence one of the two sees the other.
-//! Completions ask each entry whether its time has come, so a waiter parked for the last of a thousand tasks is woken
-//! once and not a thousand times.
+//! A completion publishes its values, passes the light fence and loads the count. A waiter adds its entry, raises the
+//! count, passes the heavy fence, checks once more and parks. The fences ensure that one of the two sees the other. A
+//! completion evaluates the condition of each entry, so a waiter parked for the last of a thousand tasks is woken once
+//! and not a thousand times.
 //!
-//! An entry borrows from its waiter's stack; it is used under the lock alone, and the waiter takes it out under the
-//! lock before it returns. Nothing here knows what is waited for.
+//! An entry borrows from its waiter's stack. It is used only under the lock, and the waiter removes it under the lock
+//! before it returns. This module does not know what a waiter waits for.
 
 use crate::asymmetric;
 use crate::parker::{Parker, Woken};
@@ -19,7 +19,7 @@ use crate::stats::ParkCounters;
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, Padded};
 use std::time::Duration;
 
-/// Asked by any thread: is it time to wake up? A plain look.
+/// The condition for waking a waiter. Any thread may call it; it must only read, without locks or waits.
 pub(crate) type IsTime<'a> = dyn Fn() -> bool + Sync + 'a;
 
 struct Entry {
@@ -42,7 +42,7 @@ impl Waiters {
         Waiters { count: Padded(AtomicUsize::new(0)), list: Mutex::new(Vec::new()) }
     }
 
-    /// After publishing something: wakes those whose time has come.
+    /// Wakes the waiters whose condition holds. Called after publishing something.
     #[inline]
     pub(crate) fn notify(&self, counters: &ParkCounters) {
         asymmetric::light();
@@ -62,20 +62,20 @@ impl Waiters {
         }
     }
 
-    /// In a forked child: those who were parked are gone.
+    /// Clears the list in a forked child, where the parked threads are gone.
     #[cfg(not(loom))]
     pub(crate) fn forget(&self) {
         self.list.lock().clear();
         self.count.store(0, Ordering::Relaxed);
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     #[cfg(not(loom))]
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn std::any::Any> {
         Box::new(self.list.lock())
     }
 
-    /// Parks until it is time, a signal, or the end of the timeout; may return early.
+    /// Parks until the condition holds, a signal arrives, or the timeout ends; may return early.
     pub(crate) fn park(
         &self,
         parker: &Arc<Parker>,

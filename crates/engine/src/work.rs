@@ -1,157 +1,159 @@
-//! What others hand to the engine: work to run, feeders that plan more of it, targets to wait for.
+//! The traits that the engine's users implement: work to run, feeders that plan more, targets to wait for.
 //!
-//! These traits are all the engine knows of its users; it never sees what a task computes.
+//! The engine knows nothing else about its users; it never sees what a task computes.
 
 use crate::Engine;
 use forerun_base::{Error, ErrorKind, Loc, Team};
 use std::time::Duration;
 
-/// What a task does.
+/// The work of a task.
 pub trait Work: Send + Sync {
-    /// Bytes it will allocate when it starts, charged to the ledger on the thread that runs it.
+    /// Bytes that the work allocates when it starts, charged to the ledger on the thread that runs it.
     fn bytes(&self) -> usize;
 
-    /// Does it. Called once, on any thread. Publishes its values, ready or failed, before it returns.
+    /// Runs the work. Called once, on any thread. Publishes its values, ready or failed, before it returns.
     fn run(&self, team: &dyn Team);
 
-    /// Called instead of `run`, or after a panic in it: publishes its values as failed.
+    /// Publishes the values as failed. Called instead of `run`, or after a panic in it.
     fn fail(&self, error: Error);
 
-    /// In the place of `run` for a task of a device: tells the device what to do and publishes the values as enqueued.
-    /// One task of a device is enqueued at a time. Never waits; called again only after it found no memory.
+    /// Submits the work of a device task to the device, instead of `run`, and publishes the values as enqueued. One
+    /// task of a device is enqueued at a time. Never blocks; called again only after it returned `NoMemory`.
     fn enqueue(&self) -> Enqueued {
         self.fail(Error::new(ErrorKind::Runtime, "this task has no device"));
         Enqueued::Nothing
     }
 
-    /// The device has no memory for it, and nothing is left that might give some back: publishes its values as failed, or
-    /// enqueues those that fit one by one.
+    /// Publishes the values as failed, or enqueues those that fit one by one. Called when the device has no memory and
+    /// no outstanding task could free any.
     fn fail_for_memory(&self) -> Enqueued {
         self.fail(Error::new(ErrorKind::Memory, "out of memory"));
         Enqueued::Nothing
     }
 
-    /// After `enqueue`, once the lane has passed the ticket and everything the task followed has settled: publishes the
-    /// values as ready, or as failed if they or what they come from went wrong. Called once, on any thread.
+    /// Publishes the values as ready, or as failed if they or their inputs failed. Called once after `enqueue`, on any
+    /// thread, when the lane has passed the ticket and all tasks that this one follows have settled.
     fn settle(&self) {}
 
-    /// Which line of the program a source stands at, if known (not 0): tasks of one line are turns of one loop.
+    /// The source line of a source task, or 0 if unknown: tasks of one line are iterations of one loop.
     fn line(&self) -> u32 {
         0
     }
 
-    /// Whether it may run for longer than about 10 ms. A waiter that can be interrupted leaves such tasks to
-    /// the workers and only takes pieces of them.
+    /// Whether the work may run for longer than about 10 ms. An interruptible waiter leaves such tasks to the workers
+    /// and only joins their pieces.
     fn is_heavy(&self) -> bool {
         self.bytes() >= 4 << 20
     }
 }
 
-/// A place in the order of a lane: the lane has passed it once everything enqueued up to it is done.
+/// A position in a lane: the lane has passed it once everything enqueued up to it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneTicket {
-    /// The lane, as the device counts them.
+    /// The device's index of the lane.
     pub lane: usize,
     /// Counted from 1 on each lane.
     pub number: u64,
 }
 
-/// What came of enqueuing a task.
+/// The outcome of enqueuing a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The device was told.
+    /// The work was submitted to the device.
     Ticket(LaneTicket),
-    /// The device has nothing to do with it: the values are published as failed.
+    /// The device has nothing to do: the values are published as failed.
     Nothing,
     /// There is no memory for it now; nothing was changed.
     NoMemory,
 }
 
-/// What the engine must know of a device: lanes, which do what they are told in order, and pass tickets.
+/// The engine's view of a device: in-order lanes that pass tickets.
 pub trait Driver: Send + Sync {
-    /// How many lanes there are.
+    /// Number of lanes.
     fn lanes(&self) -> usize;
 
-    /// The last ticket that a lane has passed. Never waits.
+    /// The last ticket that a lane has passed. Never blocks.
     fn passed(&self, lane: usize) -> u64;
 
-    /// Waits until a lane has passed its ticket of `tickets` (0 for lanes nobody waits for), until somebody nudges, or until
-    /// the time is over.
+    /// Blocks until a lane has passed its ticket in `tickets` (0 for lanes to ignore), `nudge` is called, or the time
+    /// is over.
     fn block(&self, tickets: &[u64], at_most: Duration);
 
-    /// Ends the wait of whoever blocks now, or of the next who does.
+    /// Ends the current call of `block`, or the next one.
     fn nudge(&self);
 
-    /// Somebody waits for what was enqueued: whatever the device holds back goes out, unless more is about to come with which it
-    /// should go.
+    /// Submits work that the device has batched, because a thread waits for it. With `more`, the device may keep it to
+    /// batch it with work that is about to come.
     fn flush(&self, _more: bool) {}
 }
 
-/// What a task of a device needs of a task before it.
+/// What a device task needs from a predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// That it has settled: its values lie elsewhere.
+    /// It must have settled, because its values are elsewhere.
     Settled,
-    /// That it was enqueued: both are of one device, which keeps the order.
+    /// It must be enqueued: both are on one device, which keeps the order.
     Enqueued,
 }
 
 /// A task to be spawned.
 pub struct TaskSpec {
-    /// What it does.
+    /// The work it runs.
     pub work: Box<dyn Work>,
-    /// It has no task inputs (random numbers, host copies): it starts early only within the prefetch allowance.
+    /// Whether it has no task inputs (random numbers, host copies): it then starts early only within the prefetch
+    /// allowance.
     pub source: bool,
 }
 
-/// What came of asking for more work.
+/// The outcome of asking for more work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fed {
-    /// Something was planned or run: look again.
+    /// Something was planned or run: poll again.
     Progress,
-    /// Something is there, but it is too early to cut it: look again after this time.
+    /// There are records, but it is too early to cut a segment: poll again after this time.
     Later(Duration),
-    /// Nothing is there.
+    /// There is nothing to plan.
     Empty,
 }
 
-/// Where workers with nothing ready ask for more.
+/// Gives idle workers more work.
 pub trait Feeder: Send + Sync {
-    /// Plans more: may spawn tasks or run tiny things on the spot. Never blocks, never panics.
+    /// Plans more: may spawn tasks or run tiny records inline. Never blocks, never panics.
     fn feed(&self, engine: &Engine) -> Fed;
 
-    /// Whether anything is published and not yet planned: the last look before a worker parks.
+    /// Whether there are published records that are not planned: the last check before a worker parks.
     fn has_work(&self) -> bool;
 }
 
 /// What a waiter waits for.
 pub trait WaitTarget: Sync {
-    /// Whether the wait is over. Asked by other threads too, while the waiter is parked: a plain look, no lock, no
-    /// wait.
+    /// Whether the wait is over. Other threads call it too while the waiter is parked: it must only read, without locks
+    /// or waits.
     fn done(&self) -> bool;
 
-    /// Tasks younger than this are not run by the waiter while it helps: waiting for an intermediate must not run the
-    /// rest of the program. `u64::MAX` for all, 0 while the target's task is not planned. Asked by other threads too.
+    /// The waiter runs no task younger than this while it helps, because a wait for an intermediate result must not run
+    /// the rest of the program. `u64::MAX` for no limit, 0 while the target's task is not planned. Other threads call
+    /// it too.
     fn age_limit(&self) -> u64;
 
-    /// Plans, or runs on the spot, what leads to the target, as far as it is not planned yet.
+    /// Plans, or runs inline, records that lead to the target and are not planned yet.
     fn feed(&self, engine: &Engine) -> Fed;
 }
 
-/// How to wait.
+/// Options of a wait.
 #[derive(Clone, Copy, Default)]
 pub struct WaitOptions<'a> {
-    /// Asked now and then, and at once after a signal; true gives up with `ErrorKind::Interrupted`.
+    /// Called now and then, and right after a signal; true ends the wait with `ErrorKind::Interrupted`.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
-    /// The line that waits.
+    /// The source line that waits.
     pub loc: Loc,
 }
 
-/// What a wait cost.
+/// Statistics of one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
     /// Time spent running tasks and pieces.
     pub helped: Duration,
-    /// Time spent doing nothing.
+    /// Time spent idle.
     pub parked: Duration,
 }

@@ -1,9 +1,10 @@
-//! What a worker does: look for pieces, for ready tasks, for more to plan; after a silence, sleep. While a program waits for each of its
-//! results, and so plans them itself, a worker that looked would only be in its way: then it naps.
+//! The worker loop: search for pieces, ready tasks and records to plan; sleep after an idle period. A program that
+//! waits for each result plans its records itself, and a polling worker would only slow it down; the worker then naps
+//! between polls.
 //!
-//! A worker looks again at intervals of a microsecond or more: reading what others write more often than that slows
-//! the writers down by more than it gains. Invariant: before it parks for longer than a nap it has looked once more after it was listed
-//! as asleep.
+//! A worker polls at intervals of a microsecond or more: reading what other threads write more often slows those
+//! threads down by more than it gains. Invariant: before a worker parks for longer than a nap, it polls once more after
+//! it was listed as asleep.
 
 use crate::engine::Engine;
 use crate::gate;
@@ -14,32 +15,32 @@ use crate::sync::spin_loop;
 use crate::work::Fed;
 use std::time::{Duration, Instant};
 
-/// Silence after which the only searching worker sleeps.
+/// Idle time after which the only searching worker sleeps.
 const SILENCE: Duration = Duration::from_micros(200);
-/// The same for a worker that is not alone: one searcher is enough to notice a submission.
+/// The same for one of several searching workers: one is enough to notice a submission.
 const SILENCE_IN_COMPANY: Duration = Duration::from_micros(50);
-/// Time between two looks at the start of a silence, and later.
+/// Time between two polls at the start of an idle period, and later.
 const SHORT_INTERVAL: Duration = Duration::from_micros(1);
 const LONG_INTERVAL: Duration = Duration::from_micros(4);
-/// So many waits that planned for themselves, with nothing to do for a worker in between, and it naps between two looks. Twice as many
-/// each time that it is called from a nap, up to a limit.
+/// Number of waits that planned for themselves, with no work for a worker in between, after which the worker naps
+/// between polls. It doubles each time the worker is woken from a nap, up to a limit.
 const PASSED_OVER: u64 = 3;
 const MOST_PASSED_OVER: u64 = 1024;
-/// The least time of a nap: the kernel adds some.
+/// Minimum length of a nap; the kernel adds some.
 const NAP: Duration = Duration::from_micros(50);
 
-/// A time in which a worker finds nothing to do.
+/// A period in which a worker finds nothing to do.
 #[derive(Default)]
 struct Silence {
     since: Option<Instant>,
-    /// When the last wait was seen that planned for itself.
+    /// When the last wait that planned for itself was seen.
     served_at: Option<Instant>,
-    /// How many such waits there were when it began, and at the last look.
+    /// Number of such waits at the start of the period and at the last poll.
     served: Option<(u64, u64)>,
 }
 
 impl Silence {
-    /// Another look in vain, after so many waits that planned for themselves.
+    /// Notes another poll without result; `served` is the number of waits that planned for themselves.
     fn note(&mut self, now: Instant, served: u64) {
         self.since.get_or_insert(now);
         let (first, last) = *self.served.get_or_insert((served, served));
@@ -49,28 +50,28 @@ impl Silence {
         }
     }
 
-    /// How long it lasts; of one who is alone, how long nobody planned either.
+    /// Length of the idle period; for the only searcher, the time since the last wait that planned for itself.
     fn time(&self, now: Instant, alone: bool) -> Duration {
         let since = self.served_at.filter(|_| alone).or(self.since);
         since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// How many waits planned for themselves meanwhile.
+    /// Number of waits that planned for themselves during the period.
     fn passed_over(&self) -> u64 {
         self.served.map_or(0, |(first, last)| last - first)
     }
 }
 
-/// The loop of a worker, which counts as searching when it comes in.
+/// The main loop of a worker, which counts as searching when it starts.
 pub(crate) fn main(engine: &Engine, index: usize) {
     let state = &*engine.state;
     let _mode = state.float_mode.enter();
     let _role = Role::Looks.assume();
     let parker = parker::current();
     let mut silence = Silence::default();
-    // Waits that planned for themselves before it naps.
+    // Number of waits that plan for themselves before it naps.
     let mut enough = PASSED_OVER;
-    // The feeder has something that is not to be cut before this.
+    // The feeder has records that must not be cut before this time.
     let mut feed_after: Option<Instant> = None;
     while !state.pool.is_stopped() && index < state.slots.total() {
         gate::checkpoint();
@@ -81,15 +82,16 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         let now = Instant::now();
         if feed_after.is_none_or(|time| now >= time) {
             feed_after = None;
-            // At the start of a silence the feeder is asked in any case: it may want to take note of what was finished.
+            // The feeder is always asked at the start of an idle period: it may need to note finished tasks.
             if silence.since.is_none() || state.feeder.has_work() {
                 match state.feeder.feed(engine) {
                     Fed::Progress => {
-                        // Planning may have settled what somebody waits for.
+                        // Planning may have settled values that a thread waits for.
                         engine.published();
                         silence = Silence::default();
                         if state.ready.is_empty() && !state.jobs.any_open() {
-                            // Whoever submits goes on: what comes meanwhile is taken together, at one look.
+                            // The program continues to submit: spin, so that the next poll takes several records at
+                            // once.
                             spin_until(now + LONG_INTERVAL);
                         }
                         continue;
@@ -103,7 +105,7 @@ pub(crate) fn main(engine: &Engine, index: usize) {
         let sleep = &state.signals.sleep;
         let alone = sleep.searching() <= 1 && !sleep.dozes();
         let silent = silence.time(now, alone);
-        // With every slot taken, searching would only take time from those who run.
+        // With no slot free, searching would only take time from running threads.
         let patience = match (state.slots.any_free(), alone) {
             (false, _) => Duration::ZERO,
             (true, true) => SILENCE,
@@ -120,13 +122,13 @@ pub(crate) fn main(engine: &Engine, index: usize) {
                     _ => enough = PASSED_OVER,
                 }
                 if state.feeder.has_work() {
-                    // Whoever submitted it may be about to wait for it: a moment tells.
+                    // The submitter may be about to wait for the result and plan it itself: spin to find out.
                     spin_until(Instant::now() + LONG_INTERVAL);
                 }
             } else if silent < 10 * SHORT_INTERVAL {
                 spin_until(now + SHORT_INTERVAL);
             } else {
-                // Where every core is busy this worker may stand in the place of the thread that woke it.
+                // If all cores are busy, this worker may occupy the core of the thread that woke it.
                 std::thread::yield_now();
                 spin_until(now + LONG_INTERVAL);
             }

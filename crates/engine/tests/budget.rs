@@ -1,4 +1,4 @@
-//! The budget: peak <= max(budget, peak of the sync run), whatever the order; sources start early only within their
+//! The memory budget: peak <= max(budget, peak of the sync run), in any order; sources start early only within their
 //! allowance.
 #![cfg(not(loom))]
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are charged while they live, and really there.
+/// Bytes that are charged while they live, and actually allocated.
 struct Buffer {
     bytes: Vec<u8>,
     ledger: Arc<dyn BytesLedger>,
@@ -31,7 +31,7 @@ impl Drop for Buffer {
     }
 }
 
-/// A value's buffer, let go by its last reader.
+/// A value's buffer, freed by its last reader.
 struct Output {
     buffer: Mutex<Option<Buffer>>,
     readers: AtomicUsize,
@@ -72,7 +72,7 @@ impl Work for Node {
     }
 }
 
-/// Sizes, and who reads whom.
+/// Sizes, and which task reads which.
 struct Graph {
     sizes: Vec<usize>,
     inputs: Vec<Vec<u32>>,
@@ -96,7 +96,7 @@ fn wide_graph(tasks: usize, seed: u64) -> Graph {
     Graph { sizes, inputs, readers }
 }
 
-/// Runs the graph; with `sync` after each task its wait, as the sync mode does. Gives back the peak.
+/// Runs the graph and returns the peak; with `sync`, waits after each task as the sync mode does.
 fn peak(engine: &Engine, graph: &Graph, sync: bool) -> usize {
     let ledger = engine.ledger();
     let done: Arc<Vec<Value>> = Arc::new(graph.sizes.iter().map(|_| Value::default()).collect());
@@ -164,7 +164,7 @@ fn a_generous_budget_holds_nobody_back() {
 
 #[test]
 fn sources_start_early_only_within_the_allowance() {
-    // A first task that the random order leaves for later, then many sources.
+    // A first task that the random order defers, then many sources.
     let config = Config { mode: Mode::Seeded(3), prefetch: 3000, budget: Some(1 << 40), ..Config::default() };
     let engine = engine_with(config);
     let (started, first_ran) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
@@ -212,7 +212,7 @@ impl<F: Fn() + Send + Sync> Work for Source<F> {
     }
 }
 
-/// Sources of lines 1 and 2, spawned in turn: so many of each, and no more, start while an older task is unfinished.
+/// Sources of lines 1 and 2, spawned alternately: exactly `expected` of each start while an older task is unfinished.
 fn start_ahead(size: usize, expected: [usize; 2]) {
     let config = Config { workers: 2, prefetch: usize::MAX, budget: Some(1 << 40), ..Config::default() };
     let engine = engine_with(config);

@@ -1,4 +1,4 @@
-//! Random graphs give the same bits as the same graph computed one by one, whoever runs them and in whatever order.
+//! Random graphs give the same bits as their serial computation, with any threads and in any order.
 #![cfg(not(loom))]
 
 mod common;

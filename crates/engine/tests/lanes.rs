@@ -1,5 +1,5 @@
-//! Tasks of a device: when they are enqueued, when they settle, and what they do without memory. The device is a table that the
-//! test moves by hand.
+//! Device tasks: when they are enqueued, when they settle, and what happens without memory. The device is a table that
+//! the test advances by hand.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Two lanes: how far each was told, and how far it has come.
+/// Two lanes: the last ticket of each, and how far it has come.
 #[derive(Default)]
 struct Table {
     state: Mutex<([u64; 2], [u64; 2], bool)>,
@@ -63,7 +63,7 @@ impl Driver for Table {
     }
 }
 
-/// What became of a task.
+/// The observed outcome of a task.
 #[derive(Default)]
 struct Fate {
     enqueued: AtomicUsize,
@@ -75,7 +75,7 @@ struct OnLane {
     table: Arc<Table>,
     lane: usize,
     fate: Arc<Fate>,
-    /// How often it finds no memory.
+    /// Number of times it finds no memory.
     hungry: AtomicUsize,
 }
 
@@ -127,7 +127,7 @@ impl Bench {
     }
 }
 
-/// Waits by the watch: what is looked for here happens on other threads.
+/// Polls with a timeout: the expected event happens on another thread.
 #[track_caller]
 fn soon(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -151,7 +151,7 @@ fn followers_are_enqueued_before_anything_has_passed() {
     let host = bench.engine.spawn(call(move |_| seen.store(true, Ordering::Release)), std::slice::from_ref(&second));
     let (late, three) = bench.spawn(0, 0, &[(host.clone(), Need::Settled)]);
     soon("both are enqueued", || bench.table.last_ticket() == [1, 1]);
-    // The second lane is quicker, but its task stands on one that may still fail.
+    // The second lane is faster, but its task follows one that may still fail.
     bench.table.pass(1, 1);
     a_little_later();
     assert!(!one.settled.load(Ordering::Acquire) && !two.settled.load(Ordering::Acquire));

@@ -1,4 +1,4 @@
-//! The lock-free modules under the model checker: every interleaving, and every value a relaxed load may return.
+//! The lock-free modules under the model checker: every interleaving, and every value that a relaxed load may return.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p forerun-engine --test loom --release`. The modules are the shipped
 //! sources.
@@ -37,10 +37,10 @@ use stats::{Counter, ParkCounters};
 use sync::{Arc, AtomicUsize, Ordering, UnsafeCell};
 use waiters::Waiters;
 
-/// Plain memory whose races the model checker sees.
+/// Plain memory whose races the model checker detects.
 struct Plain(UnsafeCell<u32>);
 
-// SAFETY: the tests are about whether accesses are ordered; loom fails the test if they are not.
+// SAFETY: the tests check whether accesses are ordered; loom fails the test if they are not.
 unsafe impl Sync for Plain {}
 // SAFETY: as above.
 unsafe impl Send for Plain {}
@@ -61,7 +61,7 @@ impl Plain {
     }
 }
 
-/// A model with at most this many preemptions: two find nearly all, and keep larger models in reach.
+/// A model with at most this many preemptions: two find nearly all bugs, and keep larger models feasible.
 fn bounded(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -118,7 +118,7 @@ fn the_ring_hands_over_slots_both_ways() {
     });
 }
 
-/// A task as far as edges go.
+/// A task reduced to its edges.
 struct Node {
     join: Join,
     edges: [Edge<Node>; 2],
@@ -185,13 +185,13 @@ fn a_successor_becomes_ready_once_and_sees_all_its_inputs() {
     });
 }
 
-/// A task of a device follows another while that one is enqueued and settled by two threads: it is enqueued once, and settled
-/// once, after the other.
+/// A device task follows another while two threads enqueue and settle that one: it is enqueued once, and settled once,
+/// after the other.
 #[test]
 fn a_follower_is_enqueued_and_settled_once() {
     loom::model(|| {
         let (before, after) = (Arc::new([Node::new(0), Node::new(0)]), Arc::new([Node::new(1), Node::new(1)]));
-        // Of each pair, the first stands for being enqueued, the second for having settled.
+        // In each pair, the first node stands for enqueuing, the second for settling.
         let device = {
             let before = Arc::clone(&before);
             thread::spawn(move || {
@@ -250,7 +250,7 @@ struct Bell {
     counters: ParkCounters,
 }
 
-/// A worker that takes submissions until it has seen so many. It comes in searching.
+/// A worker that takes submissions until it has seen `wanted`. It starts as searching.
 fn serve(bell: &Bell, wanted: usize) {
     let parker = Arc::new(Parker::new());
     loop {
@@ -264,7 +264,7 @@ fn serve(bell: &Bell, wanted: usize) {
 }
 
 fn submit(bell: &Bell) {
-    // As a frontend does: a plain store, then the light side.
+    // As a frontend does: a plain store, then the light fence.
     bell.tail.store(bell.tail.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     if bell.sleep.is_quiet() {
         bell.sleep.wake_one(&bell.counters);
@@ -297,7 +297,7 @@ fn of_two_workers_one_notices_a_submission() {
                 let bell = Arc::clone(&bell);
                 thread::spawn(move || {
                     serve(&bell, 1);
-                    // Whoever has seen it passes it on, as a worker does that finds more than it can do.
+                    // A worker that has seen it wakes another, as one does that finds more than it can run.
                     bell.sleep.wake_one(&bell.counters);
                 })
             })
@@ -365,7 +365,7 @@ fn a_split_returns_when_every_piece_was_run_once() {
             helper.0.help(usize::MAX, &helper.1, &helper.2, |_| ());
         });
         {
-            // On the owner's stack: whoever came too late would touch what is gone.
+            // On the owner's stack: a helper that is too late would access a dead frame.
             let cells = [Plain::new(), Plain::new(), Plain::new()];
             let piece = |index: usize| cells[index].write(cells[index].read() + 1);
             shared.0.split(3, &piece, &Arc::new(Parker::new()), &shared.2, || ());

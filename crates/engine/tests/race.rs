@@ -1,9 +1,9 @@
-//! Everything at once, on plain memory, for a thread sanitizer: graphs spawned and waited for by several threads,
-//! splits, bytes, a ring with a feeder, sleeping and waking. It fails on a wrong value or, under the sanitizer, on
-//! any report.
+//! All parts at once, on plain memory, for a thread sanitizer: several threads spawn graphs and wait for them, with
+//! splits, bytes, a ring with a feeder, sleeping and waking. It fails on a wrong value or, under the sanitizer, on any
+//! report.
 //!
 //! The standard library is not instrumented, so its channels, joins and last drops of `Arc` look like races. This
-//! program does without: it ends its threads by ending itself, and what it shares it leaks.
+//! program avoids them: it ends its threads by exiting, and leaks what they share.
 
 #![cfg_attr(loom, allow(unused))]
 
@@ -36,7 +36,7 @@ mod run {
     const THREADS: usize = 4;
     const PIECES: usize = 8;
 
-    /// Counts threads that are through.
+    /// Counts finished threads.
     #[derive(Default)]
     struct Finished(Mutex<usize>, Condvar);
 
@@ -69,7 +69,7 @@ mod run {
         println!("race: every value was right");
     }
 
-    /// Several threads spawn graphs, wait in between, and run splitting and allocating tasks beside them.
+    /// Several threads spawn graphs, wait in between, and run splitting and allocating tasks.
     fn graphs(workers: usize, budget: usize, tasks: usize) {
         let config = Config { workers, budget: Some(budget), ..Config::default() };
         let engine: &'static Arc<Engine> = leak(engine_with(config));
@@ -96,7 +96,7 @@ mod run {
                         _ => {}
                     }
                     if random.below(300) == 0 {
-                        // Long enough for workers to sleep.
+                        // Long enough for workers to fall asleep.
                         std::thread::sleep(Duration::from_micros(300));
                     }
                 });
@@ -108,14 +108,14 @@ mod run {
                 forget(Arc::clone(&values));
                 assert_same(&values, &expected);
                 finished.one_more();
-                // The thread's own last drops are not this test's business.
+                // The thread's own last drops are not part of this test.
                 std::thread::sleep(Duration::MAX);
             }));
         }
         finished.wait_for(THREADS);
     }
 
-    /// Writes one cell a piece, on whatever threads join.
+    /// Writes one cell per piece, on all threads that join.
     struct Pieces {
         cells: Vec<Value>,
         ledger: Arc<dyn BytesLedger>,
@@ -145,7 +145,7 @@ mod run {
         }
     }
 
-    /// A window as a frontend has it: a ring of numbers, each of which becomes the successor of the one before it.
+    /// A frontend's window: a ring of numbers, each of which becomes the successor of the previous one.
     struct Window {
         ring: Ring<usize>,
         /// The consumers' lock, and the last task planned.

@@ -1,4 +1,4 @@
-//! Waiting: helping, age limits, panics, interrupts, feeders, waking, shutting down.
+//! Waiting: helping, age limits, panics, interrupts, feeders, waking, shutdown.
 #![cfg(not(loom))]
 
 mod common;
@@ -62,7 +62,7 @@ impl Work for Panics {
     }
 
     fn fail(&self, error: Error) {
-        // SAFETY: the value's only writer, before it is published.
+        // SAFETY: this is the value's only writer, before it is published.
         unsafe { *self.0.error.get() = Some(error) };
         self.0.publish(Status::Failed);
     }
@@ -97,7 +97,7 @@ fn pieces_are_each_run_once_and_panics_reach_the_owner() {
         engine.spawn(
             call(move |team| {
                 team.split(seen.len(), &|i| {
-                    // A split within a piece.
+                    // A nested split.
                     team.split(3, &|_| {
                         seen[i].fetch_add(1, Ordering::Relaxed);
                     });
@@ -218,7 +218,7 @@ fn a_signal_is_answered_at_once() {
     extern "C" fn note(_signal: libc::c_int) {
         SIGNALS.fetch_add(1, Ordering::SeqCst);
     }
-    // SAFETY: installs a handler that only counts.
+    // SAFETY: installs a handler that only increments a counter.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
@@ -226,12 +226,12 @@ fn a_signal_is_answered_at_once() {
     }
     let engine = engine(Mode::Async, 1);
     let value = Value::default();
-    // SAFETY: names the calling thread.
+    // SAFETY: returns the id of the calling thread.
     let waiter = unsafe { libc::pthread_self() } as usize;
     std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(75));
-            // SAFETY: the waiter is alive: it waits for this signal.
+            // SAFETY: the waiter is alive, because it waits for this signal.
             unsafe { libc::pthread_kill(waiter as libc::pthread_t, libc::SIGUSR1) };
         });
         let interrupt = || SIGNALS.load(Ordering::SeqCst) > 0;
@@ -241,7 +241,7 @@ fn a_signal_is_answered_at_once() {
     assert_eq!(SIGNALS.load(Ordering::SeqCst), 1);
 }
 
-/// Spawns one task for each submission.
+/// Spawns one task per submission.
 struct Counting {
     submitted: AtomicUsize,
     planned: AtomicUsize,
@@ -302,7 +302,7 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
             until(|| ran.load(Ordering::Acquire) == n);
         }
         if n % 20 == 0 {
-            // Long enough for all to sleep.
+            // Long enough for all to fall asleep.
             std::thread::sleep(Duration::from_millis(2));
         }
         let pause = Instant::now();
@@ -314,7 +314,7 @@ fn submissions_reach_sleeping_workers_without_anybody_waiting() {
     assert!(engine.stats().parks > 0 && engine.stats().wakes > 0);
 }
 
-/// What is planned is done at once, without a task.
+/// Planned work is done inline, without a task.
 #[derive(Default)]
 struct OnTheSpot {
     submitted: AtomicUsize,
@@ -332,7 +332,7 @@ impl Feeder for OnTheSpot {
     }
 }
 
-/// Waits until so much is done, and plans it itself.
+/// Waits until this much is done, and plans it itself.
 struct Done<'a>(&'a OnTheSpot, usize);
 
 impl WaitTarget for Done<'_> {
@@ -361,12 +361,12 @@ fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
             n
         };
         for _ in 0..5 {
-            // With several workers: all of them get up.
+            // With several workers, all of them wake.
             engine.split(8, &|_| std::thread::sleep(Duration::from_micros(200)));
             let (start, before) = (Instant::now(), engine.stats());
             let naps = || {
                 let now = engine.stats();
-                // A nap ends by itself; a sleep ends by being woken.
+                // A nap ends by itself; a sleep ends with a wake.
                 (now.parks - before.parks).saturating_sub(now.wakes - before.wakes)
             };
             while naps() < 10 {
@@ -399,11 +399,11 @@ fn submitting_to_awake_workers_makes_no_system_call() {
         engine.submitted();
     }
     until(|| ran.load(Ordering::Acquire) == 20_000);
-    // The machine may take the submitter off its core for longer than the silence, so a few are allowed.
+    // The submitter may lose its core for longer than the idle time of workers, so a few wakes are allowed.
     assert!(engine.stats().wakes < 200, "{:?}", engine.stats());
 }
 
-/// A value that is made outside any task.
+/// A value that becomes ready outside any task.
 struct Flag(AtomicBool);
 
 impl WaitTarget for Flag {

@@ -1,4 +1,4 @@
-//! The first program: submit, go on, and meet the result where it is printed.
+//! The first program: submits ops, continues, and waits for the result when it is printed.
 
 use forerun::{Array, ones};
 

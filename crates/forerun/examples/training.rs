@@ -1,7 +1,7 @@
-//! A training loop, with a barrier after every step and without: what running ahead buys, and what it costs in memory.
+//! A training loop, with and without a barrier after every step: the speed and memory use of running ahead.
 //!
-//! `cargo run --release --example training -- [BATCHES [ROWS [INPUTS [UNITS [UNITS]]]]]`, by default
-//! `150 1024 512 2048 512`: batches of normal numbers, ones as targets, two hidden layers.
+//! `cargo run --release --example training -- [BATCHES [ROWS [INPUTS [UNITS [UNITS]]]]]`, by default `150 1024 512 2048
+//! 512`: batches of normal numbers, ones as targets, two hidden layers.
 
 use forerun::grad::{Differentiable, record};
 use forerun::memory::{memory_stats, reset_peak};
@@ -18,7 +18,7 @@ struct Sizes {
     units: [usize; 2],
 }
 
-/// What one epoch was like.
+/// The measurements of one epoch.
 struct Epoch {
     /// Until the last step was submitted.
     submitted: Duration,
@@ -26,7 +26,7 @@ struct Epoch {
     done: Duration,
     first_loss: f64,
     last_loss: f64,
-    /// The most bytes of arrays, beyond those that were there before.
+    /// Peak bytes of arrays, beyond those that were live before.
     growth: usize,
     /// Segments whose plan was found in the cache, of all.
     plans: (u64, u64),
@@ -41,7 +41,7 @@ fn network(sizes: Sizes) -> Sequential {
         .then(Dense::new(1))
 }
 
-/// The barrier: waits for everything, and fails with the first of what failed.
+/// The barrier: waits for everything, and fails with the first error.
 fn settle() -> Result<()> {
     wait_all().map_err(|failures| failures.into_iter().next().expect("a failed wait says why"))
 }
@@ -51,7 +51,7 @@ fn train(sizes: Sizes, barrier: bool) -> Result<Epoch> {
     seed(1);
     let net = network(sizes);
     net.initialize(Init::Normal(0.01))?;
-    // The first call decides the shapes; the epoch itself finds its weights in place.
+    // The first call determines the shapes, so that the epoch itself finds its weights.
     net.forward(&normal(&[sizes.rows, sizes.inputs]))?;
     let mut sgd = Sgd::new(net.parameters(), 0.01);
     settle()?;
@@ -108,7 +108,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let Sizes { batches, rows, inputs, units: [first, second] } = sizes;
     println!("{batches} batches of ({rows}, {inputs}), units {first}, {second}, 1");
     println!("{:<16}{:>12}{:>10}{:>22}{:>14}{:>12}", "", "submitted", "done", "loss", "growth", "plan hits");
-    // The first epoch of a process pays for its threads, pages and plans.
+    // The first epoch of a process also pays for threads, pages and plans.
     train(Sizes { batches: batches.min(3), ..sizes }, false)?;
     let epochs = [("barrier", train(sizes, true)?), ("no barrier", train(sizes, false)?)];
     for (name, epoch) in &epochs {

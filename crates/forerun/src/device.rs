@@ -1,4 +1,4 @@
-//! Devices: which exist, which one new arrays are made on, their memory, and simulated accelerators.
+//! Devices: which exist, the default device for new arrays, their memory, and simulated accelerators.
 
 pub use forerun_array::{
     DeviceStats, SimOptions, accelerator_count, check_device, current_device, device_stats, empty_device_cache,

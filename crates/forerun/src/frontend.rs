@@ -1,5 +1,5 @@
-//! What a language binding needs beyond the public interface: hooks around waits, threads and forks, captures, exported
-//! buffers, and the op catalogue.
+//! The interface for language bindings, beyond the public one: hooks around waits, threads and forks, captures,
+//! exported buffers, and the op catalogue.
 //!
 //! A Rust program does not need this module. It may change with any release.
 

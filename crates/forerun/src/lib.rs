@@ -1,7 +1,7 @@
-//! Asynchronous arrays that run ahead: what a Rust program depends on.
+//! Asynchronous arrays with automatic differentiation, for Rust programs.
 //!
-//! Every op returns at once; the engine runs it on its own threads, in any order the data allows. Printing, reading
-//! an element or waiting is where the program meets its results.
+//! Every op returns immediately; the engine runs it on its own threads, in any order that the data dependencies allow.
+//! Printing an array, reading an element, or waiting blocks until the result is computed.
 //!
 //! ```
 //! use forerun::prelude::*;
@@ -28,7 +28,7 @@ pub use forerun_base::fail_point;
 pub use forerun_base::{
     BFloat16, Complex, DType, Device, Error, ErrorKind, Float16, Kind, Layout, Loc, Result, Scalar, Shape,
 };
-/// Gradients: the tape and the walk back over it.
+/// Automatic differentiation: the tape and the backward walk over it.
 pub use forerun_grad as grad;
 /// Layers, losses, optimisers, batches and checkpoints.
 ///

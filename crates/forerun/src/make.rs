@@ -1,4 +1,4 @@
-//! Making arrays, in single precision where nothing says otherwise. Each panics on shapes no array can have.
+//! Creates arrays, in single precision by default. Each function panics on an invalid shape.
 
 use forerun_array::{Array, ops};
 use forerun_base::{DType, Loc, Scalar};
@@ -11,7 +11,7 @@ fn made(result: forerun_base::Result<Array>) -> Array {
     }
 }
 
-/// One value everywhere.
+/// An array filled with one value.
 #[track_caller]
 pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Array {
     made(ops::full(shape, value.into(), dtype, Loc::caller()))
@@ -53,10 +53,11 @@ pub fn uniform(shape: &[usize]) -> Array {
     made(ops::uniform(shape, 0.0, 1.0, DType::default_float(), Loc::caller()))
 }
 
-/// Numbers of the program, copied before this returns. A loop that feeds numbers faster than they are used is held here.
+/// Creates an array from the program's numbers, copied before this returns. A loop that supplies numbers faster than
+/// they are used blocks here.
 ///
 /// # Panics
-/// If there are not as many numbers as the shape has elements.
+/// If the number of values differs from the number of elements of the shape.
 #[track_caller]
 pub fn array(numbers: &[f32], shape: &[usize]) -> Array {
     made(ops::from_slice(numbers, shape, Loc::caller()))

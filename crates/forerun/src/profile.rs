@@ -1,4 +1,5 @@
-//! Observation of a program: traces, waits, submissions, reads that would block, and the op that made the first NaN.
+//! Observation of a program: traces, waits, submissions, reads that would block, and the op that produced the first
+//! NaN.
 
 pub use forerun_array::{
     Blocker, EventKind, Origin, Submission, SyncRule, TraceEvent, Track, Waiting, blockers, detect_nonfinite,

@@ -1,11 +1,11 @@
-//! Who waits, by line; threads that do not mean to wait.
+//! Waits by source line, and threads that must not wait.
 
 use forerun::profile::{SyncRule, blockers, last_wait, no_sync, reset_blockers};
 use forerun::runtime::Mode;
 use forerun::{Array, DType, ErrorKind, full, ones, wait_all};
 use std::sync::Mutex;
 
-/// The table of blockers is the process's.
+/// The table of blockers is process-wide.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The line of the products below.

@@ -5,12 +5,12 @@ use forerun::runtime::{engine, slots};
 use forerun::{array, normal, ones, wait_all, zeros};
 
 const OPS: usize = 1_000_000;
-/// Records that a window holds.
+/// Capacity of a window in records.
 const WINDOW: u64 = 16384;
-/// Tasks planned ahead, and those of the segment that went over it.
+/// Tasks planned ahead, plus those of the segment that exceeded the limit.
 const FLIGHTS: usize = 48 + 64;
 
-/// The most that was seen of records that wait to be planned, of tasks under way, and of live bytes.
+/// The maxima of unplanned records, unfinished tasks, and live bytes.
 #[derive(Debug, Default)]
 struct Most {
     records: u64,
@@ -31,13 +31,13 @@ impl Most {
         assert!(self.records <= WINDOW, "{self:?}");
         assert!(self.flights <= FLIGHTS, "{self:?}");
         assert!(self.live <= bytes, "{self:?}");
-        // Slots of records that wait or were just done, and as many that wait to be taken back.
+        // Slots of records that are pending or just done, and as many that wait to be reclaimed.
         let made = slots().made;
         assert!(made as u64 <= 3 * WINDOW, "{made} slots");
     }
 }
 
-/// One test, one thread: what is looked at is the whole process's.
+/// One test on one thread, because the counters are process-wide.
 #[test]
 fn a_million_ops_without_a_wait() {
     let mut most = Most::default();
@@ -51,7 +51,7 @@ fn a_million_ops_without_a_wait() {
     }
     most.check(1 << 20);
     assert_eq!(x.to_vec().unwrap(), [1e6; 2]);
-    // Larger ones, which become tasks; each reads what was copied from the host or drawn.
+    // Larger ones, which become tasks; each reads host data or random numbers.
     let step = array(&[0.5; 8192], &[8192]);
     let mut most = Most::default();
     let mut y = ones(&[8192]);
@@ -64,7 +64,7 @@ fn a_million_ops_without_a_wait() {
             most.look();
         }
     }
-    // What is under way, and draws made ahead within their allowance.
+    // Unfinished tasks, and draws made ahead within their allowance.
     most.check(FLIGHTS * 2 * 8192 * 4 + memory_stats().prefetch);
     assert_eq!(y.to_vec().unwrap(), [495_001.0; 8192]);
     wait_all().unwrap();

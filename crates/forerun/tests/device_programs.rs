@@ -1,4 +1,4 @@
-//! Random programs over the host and two accelerators that are out of step: the same bits as on the host alone, op by op.
+//! Random programs over the host and two accelerators with random delays: the same bits as on the host alone, op by op.
 
 mod program;
 
@@ -7,10 +7,10 @@ use forerun::{Array, DType, Device, Index, ops, seed};
 use program::{AT, Dice, bits, step};
 use std::time::Duration;
 
-/// Where the arrays of a program are put.
+/// Where the arrays of a program are placed.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Everything on the host, each result waited for: what the program means.
+    /// Everything on the host, waiting for each result: the reference.
     Plainly,
     /// On three devices, running ahead.
     Spread,
@@ -69,7 +69,7 @@ fn devices_do_not_change_bits() {
         }
     }
     let stats = forerun::device::device_stats(Device::Gpu(0)).unwrap();
-    // Where every op is waited for, no lane ever has to wait for another.
+    // If every op is waited for, no lane ever has to wait for another.
     let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(stats.waits_skipped > 0 && (stats.waits > 0 || !ahead), "{stats:?}");
 }

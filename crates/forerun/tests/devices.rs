@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const MEMORY: usize = 64 << 20;
 
-/// Four accelerators, whose commands take up to half a millisecond longer by chance.
+/// Four accelerators, whose commands have up to half a millisecond of random delay.
 fn slow_devices() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -30,7 +30,7 @@ fn to(x: &Array, device: Device) -> Array {
 
 const GPU: Device = Device::Gpu(0);
 const OTHER: Device = Device::Gpu(1);
-/// For the test that counts bytes, and for the one that takes them all.
+/// For the test that counts bytes, and for the one that allocates all of them.
 const ALONE: Device = Device::Gpu(2);
 const FULL: Device = Device::Gpu(3);
 
@@ -85,7 +85,7 @@ fn sources_follow_the_current_device() {
     assert_eq!(bits(&here.2), bits(&there.2));
 }
 
-/// A bad index is found when the lane comes to it, long after what follows was told.
+/// A bad index is detected when the lane reaches it, long after later commands were enqueued.
 #[test]
 fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
     slow_devices();
@@ -113,7 +113,7 @@ fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
     let _ = wait_all();
 }
 
-/// Running ahead takes no more memory than waiting: what the lane will not need any more is taken over in its order.
+/// Running ahead takes no more memory than waiting: buffers are reused in lane order.
 #[test]
 fn running_ahead_costs_no_memory() {
     slow_devices();
@@ -139,14 +139,14 @@ fn running_ahead_costs_no_memory() {
     assert!(without as f64 <= 1.05 * with as f64 + 4096.0, "{without} bytes without waiting, {with} with");
 }
 
-/// What does not fit waits for what is under way; only what can never fit fails.
+/// An allocation that does not fit waits for outstanding tasks; it fails only if it can never fit.
 #[test]
 fn memory_is_waited_for_and_then_refused() {
     slow_devices();
     let quarter = MEMORY / 4 / 4;
     let kept = to(&ones(&[quarter]), FULL);
     for _ in 0..20 {
-        // Two of them would fit beside the kept one and not three, but for those that are done with.
+        // Two of them fit beside the kept one, but three do not, unless finished ones are freed.
         let parts: Vec<Array> = (0..2).map(|_| &to(&normal(&[quarter]), FULL) + &kept).collect();
         let sum = &parts[0] + &parts[1];
         drop(parts);
@@ -172,7 +172,7 @@ fn waits_between_lanes_that_say_nothing_new_are_left_out() {
         bits(&z);
     }
     let after = device_stats(GPU).unwrap();
-    // Where every op is waited for, there is nothing to wait for between lanes.
+    // If every op is waited for, lanes never wait for each other.
     let ahead = *forerun::runtime::engine().mode() == forerun::runtime::Mode::Async;
     assert!(after.waits > before.waits || !ahead, "copies and kernels wait for each other");
     assert!(after.waits_skipped > before.waits_skipped);
@@ -208,7 +208,7 @@ fn elements_that_others_keep_on_a_device_are_copied_there() {
         [(dense, 0), (dense.permute(&[2, 0, 1]), 0), (reversed, 8), (Layout::dense(Shape::SCALAR), 5)]
     {
         let address = theirs.as_mut_ptr().wrapping_add(first).cast();
-        // SAFETY: a simulated device's memory is the host's, and the layouts stay inside the elements.
+        // SAFETY: a simulated device's memory is host memory, and the layouts stay inside the elements.
         let ours = unsafe { ops::from_device(address, DType::F32, layout, GPU, Loc::caller()) }.unwrap();
         // SAFETY: as above; a copy on the host.
         let expected = unsafe { ops::from_host(address, DType::F32, layout, Loc::caller()) }.unwrap();

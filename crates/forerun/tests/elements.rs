@@ -1,4 +1,4 @@
-//! Elements written at once, where a value is at rest: nobody sees them who would not have seen a write that was submitted.
+//! Direct writes of elements to values at rest: they are observable only where a submitted write would be.
 
 use forerun::profile::note_submissions;
 use forerun::runtime::{set_tiny_limit, stats};
@@ -6,7 +6,7 @@ use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, o
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
-/// Records are counted for the whole process: one test at a time.
+/// Records are counted process-wide, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -15,7 +15,7 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// Sizes that lie in the node, that run on the spot, and that become tasks.
+/// Sizes that are stored in the node, that run inline, and that become tasks.
 const SIZES: [usize; 3] = [3, 300, 100_000];
 
 #[track_caller]
@@ -34,10 +34,10 @@ fn records(f: impl FnOnce()) -> u64 {
     stats().records - before
 }
 
-/// Numbers from 0 on that nobody computes or reads any more.
+/// The numbers from 0, computed, with no pending readers.
 fn at_rest(n: usize) -> Array {
     let x = arange(0.0, n as f64, 1.0);
-    // Ready is said before the makers' own books are closed.
+    // A value is published as ready before its uses are settled.
     while records(|| write(&x, 0, 0.0)) > 0 {
         wait_all().unwrap();
     }
@@ -103,7 +103,7 @@ fn what_was_submitted_before_reads_what_was_there() {
     }
 }
 
-/// Each turn writes the first element and then the last: whatever sees both sees them at most one apart.
+/// Each iteration writes the first element and then the last, so a reader sees them at most one apart.
 #[test]
 fn other_threads_see_whole_writes_in_their_order() {
     let _alone = alone();
@@ -138,7 +138,7 @@ fn other_threads_see_whole_writes_in_their_order() {
                 write(&x, 0, turn as f64);
                 write(&x, n - 1, turn as f64);
                 if n > 1000 && turn % 10 == 0 {
-                    // Else every write copies, and the readers never find a value at rest.
+                    // Otherwise every write copies, and the readers never find a value at rest.
                     x.wait_to_read().unwrap();
                 }
             }
@@ -181,7 +181,7 @@ fn a_failed_array_stays_failed_and_names_both_lines() {
         element += 1.0;
         let text = bad.to_vec().unwrap_err().to_string();
         assert!(text.contains("submitted at") && text.contains("read at"), "{text}");
-        // One bad element spoils what it is written to, and that can be taken back.
+        // One bad element fails the array it is written to, and that can be undone.
         x.at(&[Index::At(0)]).assign(&bad.at(&[Index::At(0)]));
         assert_eq!(x.wait_to_read().unwrap_err().kind(), ErrorKind::Index);
         assert_eq!(x.restore().unwrap(), 1);

@@ -1,5 +1,5 @@
-//! Every fail point that Rust reaches, in every way it can go wrong: what depends on the failure raises and names both lines,
-//! everything else has the bits of a run without it, the next program is right, and no memory is lost.
+//! Every fail point that Rust reaches, with every kind of failure. What depends on the failure raises and names both
+//! lines, everything else has the bits of a run without it, the next program is right, and no memory is lost.
 
 #![cfg(any(feature = "faults", debug_assertions))]
 
@@ -20,20 +20,20 @@ use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Sites that only Python reaches are the matter of `tests/python/test_faults.py`.
+/// Sites that only Python reaches are tested in `tests/python/test_faults.py`.
 const PYTHON: [&str; 4] = ["file.", "function.", "await.", "fork."];
 
-/// Hits of a site that go wrong, one run each, at the most.
+/// Maximum number of hits of a site that are made to fail, one run each.
 const MOST: u64 = 40;
 
-/// Sites that the synchronous engine cannot reach: a kernel has one record, so that none is taken apart, and an array is there
-/// before anybody can await it.
+/// Sites that the synchronous engine cannot reach: a kernel has one record, so that none is run record by record, and
+/// an array is settled before it can be awaited.
 const UNREACHED_OP_BY_OP: [&str; 3] = ["apart.record", "apart.room", "wake.call"];
 
-/// Runs in which a site may be missed.
+/// Number of runs in which a site may be missed.
 const TRIES: u32 = 200;
 
-/// Armed sites are the whole process's: one test at a time.
+/// Armed sites are process-wide, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -50,8 +50,8 @@ struct Made {
     from: Vec<usize>,
 }
 
-/// Something of everything, tiny and large: host data, fused chains with several results, products, reductions, views,
-/// writes, and two bad indices, so that kernels are taken apart.
+/// A mixture of ops, tiny and large: host data, fused chains with several results, products, reductions, views, writes,
+/// and two bad indices, so that kernels are run record by record.
 fn program(n: usize) -> Result<Vec<Made>, Error> {
     let mut all: Vec<Made> = Vec::new();
     let mut keep = |array: &Array, from: &[usize]| {
@@ -77,7 +77,7 @@ fn program(n: usize) -> Result<Vec<Made>, Error> {
         written.at(&[Index::Slice { start: None, stop: Some(5), step: 1 }]).assign(7.0);
         written *= 2.0;
         keep(&written, &[]);
-        // Fails in every run. Both sums and the product are one kernel of three results.
+        // Fails in every run. Both sums and the product are one kernel with three results.
         let bad = ops::take(&host, &(arange(0, n as i64, 1) + 1), 0, Beyond::Raise, Loc::caller())?;
         let other = &host - 1.0;
         for array in [&bad + 1.0, &other * 2.0, &other + &bad] {
@@ -87,7 +87,7 @@ fn program(n: usize) -> Result<Vec<Made>, Error> {
     Ok(all)
 }
 
-/// The same in small on an accelerator, beside something on the host.
+/// A smaller version on an accelerator, with some ops on the host.
 fn device_program(n: usize) -> Result<Vec<Made>, Error> {
     let host = ops::from_slice(&(0..n).map(|i| i as f32).collect::<Vec<_>>(), &[n], Loc::caller())?;
     let there = ops::transfer(&host, Device::Gpu(0), Loc::caller())?;
@@ -116,7 +116,7 @@ fn read(made: &[Made]) -> Vec<Read> {
     made.iter().map(|m| m.array.to_vec().map(|v| v.iter().map(|x| x.to_bits()).collect())).collect()
 }
 
-/// The results of a run in which nothing goes wrong but what always does.
+/// The results of a run without injected failures.
 fn healthy(subject: Subject, n: usize) -> Vec<Read> {
     let read = read(&subject.0(n).expect("nothing is armed"));
     let failed = read.iter().filter(|r| r.is_err()).count();
@@ -124,7 +124,7 @@ fn healthy(subject: Subject, n: usize) -> Vec<Read> {
     read
 }
 
-/// Names the site, and the lines of this file.
+/// Checks that the message names the site, and the lines of this file.
 #[track_caller]
 fn check_message(site: &Site, how: How, error: &Error, submitted: bool) {
     let text = error.to_string();
@@ -139,10 +139,10 @@ fn check_message(site: &Site, how: How, error: &Error, submitted: bool) {
     assert!(!text.contains("unknown line"), "{text}");
 }
 
-/// What is live, when nothing is under way: bytes, descriptor slots of this thread, bytes of the device.
+/// Live bytes, descriptor slots of this thread, and bytes of the device when nothing is pending.
 fn level() -> (usize, usize, usize) {
     let _ = wait_all();
-    // Slots come back when their window is looked at, which a worker may be about to do.
+    // Slots are reclaimed when their window is planned, which a worker may be about to do.
     let mut least = (usize::MAX, usize::MAX, usize::MAX);
     for _ in 0..100 {
         ones(&[1]).wait_to_read().unwrap();
@@ -153,7 +153,7 @@ fn level() -> (usize, usize, usize) {
     least
 }
 
-/// Whether a result is as it was, or raises because of what was injected; or because of what it is made from.
+/// Checks that a result is unchanged, or raises because of the injected failure or of its inputs.
 fn check_results(site: &Site, how: How, made: &[Made], found: &[Read], expected: &[Read]) -> usize {
     let mut injected = 0;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -169,7 +169,7 @@ fn check_results(site: &Site, how: How, made: &[Made], found: &[Read], expected:
                 let text = error.to_string();
                 assert!(text.contains(&format!("read at {}:", file!())), "{text}");
             }
-            // The bad index, or what was injected before it was looked at.
+            // The bad index, or a failure injected before it was read.
             (Err(error), Err(_)) => assert!(error.to_string().contains("submitted at") || site.name == "host.out"),
             (Ok(_), Err(_)) => panic!("{}: result {i} hides a bad index", site.name),
         }
@@ -177,9 +177,9 @@ fn check_results(site: &Site, how: How, made: &[Made], found: &[Read], expected:
     injected
 }
 
-/// Runs the program with each hit of a site in turn going wrong.
+/// Runs the program with each hit of a site failing in turn.
 fn run_program(subject: Subject, site: &Site, how: How) {
-    // More than a waiter runs on the spot, so that there are kernels to take apart.
+    // More than a waiter runs inline, so that there are fused kernels.
     let sizes = |nth: u64| if site.name == "plan.make" { 100_000 + 8 * nth as usize } else { 100_000 };
     let before_all = {
         healthy(subject, sizes(0));
@@ -188,7 +188,7 @@ fn run_program(subject: Subject, site: &Site, how: How) {
     let (mut hit, mut nth, mut missed) = (0, 0, 0);
     while nth < MOST {
         nth += 1;
-        // What a run that broke off has submitted must not meet the next fault.
+        // Records of an aborted run must not meet the next fault.
         let _ = wait_all();
         if site.name == "pool.pages" {
             empty_cache();
@@ -222,7 +222,7 @@ fn run_program(subject: Subject, site: &Site, how: How) {
         assert!(injected < expected.len() - subject.1, "{}: something goes on", site.name);
         drop(made);
         if armed {
-            // Which records make a kernel depends on time: a site that was never reached is tried for again.
+            // Timing decides which records form a kernel, so a site that was not reached is tried again.
             if hit > 0 || missed == TRIES {
                 break;
             }
@@ -238,7 +238,7 @@ fn run_program(subject: Subject, site: &Site, how: How) {
     assert_eq!(found_twice(subject), (true, true));
 }
 
-/// Without memory for more slots those of what is done are waited for: nothing fails.
+/// Without memory for more slots the submitter waits for those of finished records: nothing fails.
 fn run_slots(site: &Site, how: How) {
     let before = level();
     let expected = healthy(HOST, 40_000);
@@ -257,22 +257,22 @@ fn run_slots(site: &Site, how: How) {
     assert_eq!(level(), before);
 }
 
-/// Two healthy runs after all that agree.
+/// Whether two runs after all faults agree with the healthy one.
 fn found_twice(subject: Subject) -> (bool, bool) {
     let bits = || healthy(subject, 40_000).into_iter().flatten().collect::<Vec<_>>();
     (bits() == bits(), wait_all().is_ok())
 }
 
-/// Failures that nobody reads are told by `wait_all`.
+/// `wait_all` reports failures that were not read.
 fn run_unread(subject: Subject, site: &Site, how: How) {
     let former = set_drop_dead(false);
     let mut told = 0;
     for nth in 1..=MOST {
         let n = if site.name == "plan.make" { 50_000 + 8 * nth as usize + how as usize } else { 40_000 };
         fail::arm(site.name, nth, how).unwrap();
-        // Copying host data in fails where it is called.
+        // Copying host data in fails in the call.
         let Ok(made) = subject.0(n) else {
-            // What it submitted before must not meet the next fault.
+            // Records submitted before must not meet the next fault.
             let _ = wait_all();
             continue;
         };
@@ -339,7 +339,7 @@ fn every_site_in_every_way() {
     let _ = std::panic::take_hook();
 }
 
-/// What would hit a site if it could be reached does not, and is right.
+/// Checks that a site is not reached, and that the results are right.
 fn run_unreached(site: &Site) {
     let before = fail::hits(site.name);
     healthy(HOST, 100_000);
@@ -349,7 +349,7 @@ fn run_unreached(site: &Site) {
     assert_eq!(fail::hits(site.name), before, "{} is reached: the matrix has to cover it", site.name);
 }
 
-/// Without a worker the waiter does everything; with one less, the others do.
+/// Without a worker the waiter does everything; with one worker less, the others do.
 fn run_children(site: &Site) {
     for nth in ["1", "2"] {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -388,7 +388,7 @@ fn a_program_of_its_own() {
     }
 }
 
-/// An observer that panics does so in the line that submits; the tape and the engine go on.
+/// An observer that panics does so on the submitting line; the tape and the engine continue.
 fn run_recorded(site: &Site, how: How) {
     let x = ones(&[1000]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();
@@ -425,20 +425,20 @@ fn block_on<F: IntoFuture>(future: F) -> F::Output {
     }
 }
 
-/// A wake that goes wrong is made up for: nobody waits for ever.
+/// A failed wake is compensated for: no task waits forever.
 fn run_awaited(how: How) {
     let factor = ones(&[300, 300]) * 1e-3;
     let product = || (0..6).fold(factor.clone(), |y, _| y.matmul(&factor));
     let expected = product().to_vec().unwrap();
     fail::arm("wake.call", 1, how).unwrap();
-    // It may be there before anybody awaits it.
+    // The array may be settled before it is awaited.
     let before = fail::hits("wake.call");
     while fail::hits("wake.call") == before {
         assert_eq!(block_on(product()).unwrap().to_f64(), expected);
     }
 }
 
-/// A gradient of the user's own that fails raises out of backward; the next one is right.
+/// A user-defined gradient that fails raises out of backward; the next one is right.
 fn run_gradient(site: &Site, how: How) {
     let x = ones(&[1000]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();
@@ -461,7 +461,7 @@ fn run_gradient(site: &Site, how: How) {
     assert_eq!(level(), before);
 }
 
-/// A checkpoint that cannot be read or written changes nothing, and leaves no half of a file.
+/// A checkpoint that cannot be read or written changes nothing, and leaves no partial file.
 fn run_checkpoint(site: &Site, how: How) {
     use nn::Layer;
     let folder = std::env::temp_dir().join(format!("forerun-faults-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! Handles of every kind are counted: what one of them lets go, the others still hold.
+//! Handles of every kind are counted: a value lives while one of them does.
 
 use forerun::{Array, ones};
 
@@ -14,7 +14,7 @@ fn handles_that_go_leave_the_rest() {
         for _ in 0..3 {
             drop(make(&x));
         }
-        // Were the last handle gone, these would be given its bytes.
+        // If the last handle were gone, these would get its bytes.
         let others: Vec<Array> = (0..20).map(|i| ones(&[100_000]) * f64::from(i)).collect();
         assert!(others.iter().all(|y| y.wait_to_read().is_ok()));
         assert!(x.to_vec().unwrap().iter().all(|v| *v == 1.0), "{kind}");

@@ -1,4 +1,4 @@
-//! Every kind of error says, in its own message, which line of the program it is about.
+//! Every kind of error names the line of the program that it is about.
 
 use forerun::grad::{self, Differentiable, record};
 use forerun::profile::{SyncRule, no_sync};
@@ -9,7 +9,7 @@ use forerun::{arange, full, nn, ones, wait_all};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
-/// Cancelling and waiting for everything are about the whole process: one test at a time.
+/// Cancelling and waiting for everything affect the whole process, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());

@@ -1,4 +1,4 @@
-//! Memory: who holds it, what running ahead costs, and what keeps host data from piling up.
+//! Memory: its holders, the cost of running ahead, and backpressure on host data.
 
 use forerun::frontend::{has_host_room, has_room, make_host_room, make_room_with};
 use forerun::memory::{Holder, empty_cache, memory_stats, reset_peak};
@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 
 const MIB: usize = 1 << 20;
 
-/// The statistics are the whole process's: one test at a time.
+/// The statistics are process-wide, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -16,7 +16,7 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// What arrays made at a line of this file hold.
+/// The holders at a line of this file.
 fn at(line: u32) -> Vec<Holder> {
     let here = |holder: &Holder| {
         holder.loc.resolve().is_some_and(|source| source.line == line && source.file.ends_with("memory.rs"))
@@ -24,7 +24,7 @@ fn at(line: u32) -> Vec<Holder> {
     memory_stats().holders.into_iter().filter(here).collect()
 }
 
-/// A product that takes its time.
+/// A chain of products that takes a while.
 fn slow(products: usize) -> Array {
     let x = full(&[700, 700], 1e-3, DType::F32);
     (0..products).fold(x.clone(), |y, _| y.matmul(&x))
@@ -86,7 +86,7 @@ fn allocations_are_counted() {
 fn a_loop_that_feeds_host_data_stays_bounded() {
     let _alone = alone();
     let before = memory_stats();
-    // Every step needs this first: the loop is long done before the first step can run.
+    // Every step needs this first: the loop ends long before the first step can run.
     let gate = slow(30).sum() * 0.0 + 1.0;
     let mut w = zeros(&[1]);
     reset_peak();
@@ -94,7 +94,7 @@ fn a_loop_that_feeds_host_data_stays_bounded() {
     for _ in 0..64 {
         let x = array(&batch, &[1024, 1024]);
         w = &w + (&x * &gate).mean();
-        // What is held is not queued: the bound is about what nobody holds any more.
+        // Held arrays are not queued: the bound is about data without handles.
         drop(x);
         let stats = memory_stats();
         assert!(stats.queued_host <= stats.prefetch, "{stats:?}");
@@ -102,7 +102,8 @@ fn a_loop_that_feeds_host_data_stays_bounded() {
     assert_eq!(w.item().unwrap().as_f64(), 64.0);
     let after = memory_stats();
     if !matches!(engine().mode(), Mode::Seeded(_)) {
-        // The allowance, the batch in hand, and what the products need; in a random order also results left for later.
+        // The allowance, the current batch, and what the products need; in a random order also results deferred for
+        // later.
         assert!(after.peak <= before.live + after.prefetch + 16 * MIB, "{after:?}");
     }
     assert_eq!(after.queued_host, 0);
@@ -160,7 +161,7 @@ fn a_full_window_holds_and_can_be_interrupted() {
     let error = make_room_with(&Wait { interrupt: Some(&|| true), ..Wait::default() }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
     assert_eq!(memory_stats().held_by_window.times, before + 1);
-    // A submission that finds no room waits for it: nothing is lost.
+    // A submission that finds the window full waits: nothing is lost.
     let more = 2000;
     for _ in 0..more {
         y = &y + 1.0;
@@ -170,7 +171,7 @@ fn a_full_window_holds_and_can_be_interrupted() {
     assert!(y.to_vec().unwrap().into_iter().all(|grown| grown == expected));
 }
 
-/// Steps of a training loop; what was live at the most beyond what was live before.
+/// Runs steps of a training loop; returns the peak of live bytes beyond those before.
 fn train(steps: usize, wait: bool) -> usize {
     let mut w = normal(&[512, 128]) * 0.01;
     wait_all().unwrap();
@@ -195,7 +196,7 @@ fn running_ahead_costs_no_memory() {
     for count in [2, 4] {
         engine().set_workers(count);
         let (waiting, ahead) = (train(20, true), train(200, false));
-        // Two steps' draws, of 2 MiB each, and a little.
+        // The draws of two steps, of 2 MiB each, and a margin.
         assert!(ahead <= waiting + 5 * MIB, "{count} workers: {ahead} bytes ahead, {waiting} waiting");
     }
     engine().set_workers(workers);

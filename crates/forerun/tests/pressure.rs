@@ -1,5 +1,5 @@
-//! Memory pressure: every allocation of a training step fails in turn. The program gets an error that says who holds the
-//! memory; what was there before stays as it was, what fits afterwards works, and nothing is lost.
+//! Memory pressure: every allocation of a training step fails in turn. The program gets an error that names the holders
+//! of memory. Existing arrays do not change, later allocations that fit succeed, and nothing is lost.
 
 #![cfg(any(feature = "faults", debug_assertions))]
 
@@ -11,7 +11,7 @@ use forerun::{Array, Error, ErrorKind, Loc, normal, ones, ops, seed, wait_all};
 
 const BATCH: usize = 64;
 
-/// How many allocations are made to fail.
+/// Number of allocations that are made to fail.
 fn injections() -> usize {
     if std::env::var("FORERUN_TEST_LONG").is_ok_and(|long| long == "1") { 1000 } else { 100 }
 }
@@ -37,7 +37,7 @@ impl Trained {
         let targets = normal(&[BATCH, 40]);
         let adam = Adam::new(net.parameters(), 0.01);
         let mut trained = Trained { net, adam, inputs, targets };
-        // The first call makes the parameters.
+        // The first call creates the parameters.
         trained.forward().unwrap();
         trained.adam = Adam::new(trained.net.parameters(), 0.01);
         trained
@@ -48,7 +48,7 @@ impl Trained {
         record(|| l2_loss(&self.net.forward(&x)?, &self.targets))
     }
 
-    /// One step, and what it gave: the loss and the weights.
+    /// Performs one step; returns the loss and the weights.
     fn step(&mut self) -> Result<Bits, Error> {
         let loss = self.forward()?;
         loss.backward()?;
@@ -60,7 +60,7 @@ impl Trained {
         self.net.parameters().iter().map(|p| p.array().unwrap()).collect()
     }
 
-    /// Puts the weights back to what they were at some time.
+    /// Resets the weights to earlier values.
     fn reset(&mut self, weights: &Bits) {
         for (array, bits) in self.weights().iter().zip(weights) {
             let numbers: Vec<f32> = bits.iter().map(|b| f64::from_bits(*b) as f32).collect();
@@ -103,7 +103,7 @@ fn every_allocation_of_a_training_step_fails_in_turn() {
         nth += 1;
         done += 1;
         match result {
-            // A fused kernel that finds no memory is taken apart, which may help.
+            // A fused kernel that finds no memory is run record by record, which may succeed.
             Ok(found) => assert_eq!(found, expected),
             Err(error) => {
                 failed += 1;
@@ -114,7 +114,7 @@ fn every_allocation_of_a_training_step_fails_in_turn() {
                 assert!(text.contains(&holder), "the largest holder is named: {text}");
             }
         }
-        // The next thing that fits works, and what was there before is as it was.
+        // The next op that fits succeeds, and existing arrays are unchanged.
         let next = &ones(&[1000]) + 1.0;
         assert_eq!(next.sum().item().unwrap().as_f64(), 2000.0);
         assert!(earlier.to_vec().unwrap().iter().all(|v| *v == 1.0));
@@ -129,6 +129,6 @@ fn every_allocation_of_a_training_step_fails_in_turn() {
     assert!(failed > injections() / 2, "{failed} of {done} failures were seen");
     assert_eq!(trained.step().unwrap(), expected);
     trained.reset(&start);
-    // Gradients are as many as before, and so are weights; states are made by the step.
+    // Gradients and weights are as before; the step creates the states.
     assert!(live() <= before, "{} bytes are live, {before} were", live());
 }

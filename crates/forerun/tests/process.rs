@@ -1,4 +1,4 @@
-//! Life in a process, without Python: forks, signals, cancelling. One test at a time: these are the whole process's.
+//! Process-wide behaviour without Python: forks, signals, cancelling. One test runs at a time.
 #![cfg(unix)]
 
 use forerun::runtime::{Mode, cancel_pending, engine};
@@ -18,7 +18,7 @@ fn is_async() -> bool {
     *engine().mode() == Mode::Async
 }
 
-/// Products, each in need of the one before.
+/// A chain of dependent products.
 fn chain(x: &Array, length: usize) -> (Array, u32) {
     let mut y = x.clone();
     for _ in 0..length {
@@ -33,9 +33,9 @@ fn computes() -> bool {
     wait_all().is_ok() && product.to_vec().is_ok_and(|v| v.iter().all(|e| *e == 300.0)) && tiny.unwrap() == [2.0; 2]
 }
 
-/// Runs `body` in a child, which must say that all is well.
+/// Runs `body` in a child, which must return true.
 fn in_child(body: impl FnOnce() -> bool) -> libc::pid_t {
-    // SAFETY: the child runs `body`, which needs no thread that it has not got, and leaves without returning.
+    // SAFETY: the child runs `body`, which needs no thread that the child lacks, and exits without returning.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork failed");
     if pid == 0 {
@@ -44,7 +44,7 @@ fn in_child(body: impl FnOnce() -> bool) -> libc::pid_t {
             Ok(false) => 2,
             Err(_) => 1,
         };
-        // SAFETY: the child's end; nothing of the parent's is flushed or torn down.
+        // SAFETY: ends the child without flushing or tearing down anything of the parent's.
         unsafe { libc::_exit(status) };
     }
     pid
@@ -53,7 +53,7 @@ fn in_child(body: impl FnOnce() -> bool) -> libc::pid_t {
 fn is_well(pid: libc::pid_t) -> bool {
     let mut status = 0;
     loop {
-        // SAFETY: the status lies on this stack.
+        // SAFETY: the status is on this stack.
         let got = unsafe { libc::waitpid(pid, &mut status, 0) };
         if got == pid {
             return status == 0;
@@ -140,7 +140,7 @@ fn what_is_cancelled_fails_with_its_line() {
         let error = last.wait_to_read().unwrap_err();
         let text = error.to_string();
         assert!(text.contains("cancelled") && text.contains(&format!("process.rs:{line}")), "{text}");
-        // What was asked for is no news.
+        // A requested cancellation is not an error.
         wait_all().unwrap();
     }
     assert!(x.to_vec().is_ok() && computes());
@@ -164,7 +164,7 @@ fn cancelling_while_others_wait_ends_their_waits() {
                 scope.spawn(move || {
                     let (last, _) = chain(&x, 300);
                     waiting.fetch_add(1, Ordering::Relaxed);
-                    // It was cancelled, or it was quick.
+                    // It was cancelled, or it finished before.
                     let _ = last.wait_to_read();
                 });
             }
@@ -183,9 +183,9 @@ extern "C" fn count(_: libc::c_int) {
     SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts a signal from now on; system calls end early with it.
+/// Installs a handler that counts a signal; system calls are interrupted by it.
 fn handle(signal: libc::c_int) {
-    // SAFETY: a zeroed action is a valid one; the handler only adds to a number.
+    // SAFETY: a zeroed action is valid; the handler only increments a counter.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count as extern "C" fn(libc::c_int) as usize;
@@ -193,13 +193,13 @@ fn handle(signal: libc::c_int) {
     }
 }
 
-/// Sends the calling thread signals until `stop`, from another.
+/// Sends signals to the calling thread from another until `stop`.
 fn pester<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, signal: libc::c_int, stop: &'scope AtomicBool) {
-    // SAFETY: asks for the calling thread's own name.
+    // SAFETY: returns the id of the calling thread.
     let target = unsafe { libc::pthread_self() };
     scope.spawn(move || {
         while !stop.load(Ordering::Relaxed) {
-            // SAFETY: the target lives in the scope that this thread lives in.
+            // SAFETY: the target thread outlives the scope of this thread.
             unsafe { libc::pthread_kill(target, signal) };
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -252,7 +252,7 @@ fn an_interrupt_ends_the_wait_and_nothing_else() {
             waited
         });
         assert_eq!(waited.unwrap_err().kind(), ErrorKind::Interrupted, "turn {turn}");
-        // What was waited for is still on its way.
+        // The value is still being computed.
         last.wait_to_read().unwrap();
         assert!(computes());
     }

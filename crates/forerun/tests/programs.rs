@@ -1,4 +1,4 @@
-//! Random programs made from the catalogue: however they are planned, the bits are the same.
+//! Random programs made from the catalogue: the bits do not depend on the plan.
 
 mod program;
 
@@ -6,7 +6,7 @@ use forerun::runtime::{set_drop_dead, set_fuse, set_tiny_limit};
 use forerun::{Array, DType, Index, ops, seed};
 use program::{AT, Dice, bits, step};
 
-/// Runs the program of this seed. With `wait`, every result is waited for at once.
+/// Runs the program of this seed. With `wait`, waits for every result at once.
 fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec<Vec<u8>>)> {
     seed(program);
     let mut dice = Dice(program.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -40,7 +40,7 @@ fn run(program: u64, rows: usize, columns: usize, wait: bool) -> Vec<(DType, Vec
     pool.iter().map(bits).collect()
 }
 
-/// All in one test: the switches are global. The closing counts show that fusing, dropping and donating took place.
+/// One test, because the switches are global. The final counters show that fusion, dropping and donation took place.
 #[test]
 fn plans_do_not_change_bits() {
     let programs: u64 = std::env::var("FORERUN_TEST_PROGRAMS").ok().and_then(|v| v.parse().ok()).unwrap_or(150);
@@ -75,6 +75,6 @@ fn plans_do_not_change_bits() {
     let stats = forerun::runtime::stats();
     eprintln!("{stats:?}");
     assert!(stats.plan_hits > 0 && stats.donated > 0 && stats.inlined > 0 && stats.tasks > 0);
-    // Where every op runs on its caller, its result is always still held.
+    // If every op runs on its caller, its result is always still held.
     assert!(stats.dropped > 0 || *forerun::runtime::engine().mode() == forerun::runtime::Mode::Sync);
 }

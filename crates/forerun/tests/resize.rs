@@ -1,4 +1,5 @@
-//! The number of threads, changed while they work: from any thread, with the same bits, and no more of them than asked for.
+//! Changing the number of threads while they work: from any thread, with the same bits, and never more threads than
+//! requested.
 
 use forerun::runtime::{Mode, engine, num_threads, set_num_threads};
 use forerun::{Array, normal, seed, wait_all};
@@ -6,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The number of threads is the process's: one test at a time.
+/// The number of threads is process-wide, so one test runs at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn is_async() -> bool {
@@ -87,7 +88,7 @@ fn threads_come_and_go() {
     };
     for count in [1, 4, 2, 5, 1] {
         set_num_threads(count).unwrap();
-        // What is too many is busy at first.
+        // Surplus threads may be busy at first.
         assert!(patient(&|| threads() <= count), "{} threads are there, {count} were asked for", threads());
         let kept: Vec<Array> = (0..200).map(|_| x.matmul(&x)).collect();
         assert!(patient(&|| threads() == count), "{} threads are there, {count} were asked for", threads());

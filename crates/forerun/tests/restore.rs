@@ -1,11 +1,11 @@
-//! Restoring: a failed write costs a cell nothing but the write.
+//! Restoring: after a failed write only that write is lost.
 
 use forerun::memory::memory_stats;
 use forerun::runtime::{Mode, cancel_pending, engine};
 use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
 
-/// What is live is the whole process's: one test at a time.
+/// Live bytes are process-wide, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -13,10 +13,10 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// Sizes that lie in the node, that run on the spot, and that become tasks.
+/// Sizes that are stored in the node, that run inline, and that become tasks.
 const SIZES: [usize; 3] = [3, 300, 100_000];
 
-/// As many numbers, which fail when they are looked at.
+/// An array of `n` numbers that fails when it is computed.
 #[track_caller]
 fn bad(n: usize) -> Array {
     let beyond = arange(0, n as i64, 1) + 1;
@@ -59,7 +59,7 @@ fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
         let former = forerun::runtime::set_fuse(fuse);
         for n in SIZES {
             let mut x = arange(0.0, n as f64, 1.0);
-            // One segment: the multiplication is fused into what fails, and must not be lost with it.
+            // One segment: the multiplication is fused into the kernel that fails, and must not be lost with it.
             x *= 2.0;
             x += &bad(n);
             x -= 1.0;
@@ -101,7 +101,7 @@ fn a_value_with_no_value_before_it_cannot_be_restored() {
         let y = ones(&[n]);
         y.assign(&x);
         assert!(y.restore().is_err());
-        // Assigning the whole clears it.
+        // Assigning the whole array clears the failure.
         y.assign(2.0);
         assert_eq!((y.restore().unwrap(), values(&y)[0]), (0, 2.0));
     }
@@ -138,7 +138,7 @@ fn the_price_is_paid_by_failures_alone() {
     live_becomes(empty + bytes);
     x += &bad(n);
     let _ = x.wait_to_read();
-    // What is kept is what was there.
+    // Only the previous value is kept.
     live_becomes(empty + bytes);
     x.restore().unwrap();
     live_becomes(empty + bytes);
@@ -146,7 +146,7 @@ fn the_price_is_paid_by_failures_alone() {
     live_becomes(empty);
 }
 
-/// Buffers go back right after the values are there that were made from them.
+/// Waits for the live bytes: buffers are freed right after the values computed from them are ready.
 #[track_caller]
 fn live_becomes(expected: usize) {
     wait_all().unwrap();

@@ -1,4 +1,4 @@
-//! Rows by indices: what is only known when the data are there fails there, and only what depends on it fails.
+//! Rows by index: an index out of bounds fails when the data is ready, and only its dependents fail.
 
 use forerun::runtime::stats;
 use forerun::{Array, Beyond, DType, ErrorKind, Loc, arange, array, ones, ops, wait_all, zeros};
@@ -66,9 +66,9 @@ fn what_is_added_to_is_whole_or_untouched() {
         let failed = add(&base, &bad, &updates);
         let error = failed.wait_to_read().unwrap_err();
         assert!(error.to_string().starts_with("scatter_add: index"), "{error}");
-        // The base was not given away: it is still held, and still as it was.
+        // The base was not donated: it is still held, and unchanged.
         assert!(values(&base).iter().all(|v| *v == 1.0));
-        // One that was given away is gone, and nothing else is.
+        // A donated base is lost, and nothing else.
         let failed = add(&(&base + 1.0), &bad, &updates);
         assert!(failed.wait_to_read().is_err() && (&failed + 1.0).wait_to_read().is_err());
         let good = array(&vec![1.0; n], &[n]).cast(DType::I32);
@@ -86,9 +86,9 @@ fn a_base_nobody_holds_is_written_in_place() {
     let before = stats().donated;
     let sum = add(&(zeros(&[n as usize]) + 1.0), &indices, &ones(&[n as usize / 2]));
     assert_eq!(values(&sum)[..4], [2.0, 1.0, 2.0, 1.0]);
-    // Where every op runs on its caller, its inputs are always still held.
+    // If every op runs on its caller, its inputs are always still held.
     assert!(stats().donated > before || *forerun::runtime::engine().mode() == forerun::runtime::Mode::Sync);
-    // Its own updates are read from where it lies: then it is copied.
+    // Updates that are the base itself are read while it is written, so it is copied.
     let x = ones(&[n as usize]);
     let own = add(&x, &arange(0, n, 1), &x);
     drop(x);

@@ -1,4 +1,4 @@
-//! Every sample of the catalogue from Rust: it gives the same bits however it is planned, and fails with its text.
+//! Every sample of the catalogue from Rust: the same bits under every plan, or the expected error.
 
 use forerun::Device;
 use forerun::frontend::samples::{Look, Sample, Value, Values, samples};
@@ -32,7 +32,7 @@ fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
     }
 }
 
-/// The inputs of a sample, lying as they should.
+/// The inputs of a sample, with the required layouts.
 fn inputs(sample: &Sample, dtype: DType) -> Vec<Operand> {
     let mut all: Vec<Operand> = Vec::new();
     for (place, input) in sample.inputs.iter().enumerate() {
@@ -240,7 +240,7 @@ fn bits(arrays: &[Array]) -> Vec<(DType, Vec<usize>, Vec<Vec<u8>>)> {
     arrays.iter().map(one).collect()
 }
 
-/// All in one test: the switches are global.
+/// One test, because the switches are global.
 #[test]
 fn every_sample() {
     for sample in samples() {

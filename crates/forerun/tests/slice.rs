@@ -1,4 +1,4 @@
-//! The slice, from Rust: submit, fuse, write through views, wait, fail.
+//! An end-to-end test from Rust: submit, fuse, write through views, wait, fail.
 
 use forerun::{Arg, Array, DType, ErrorKind, Index, Loc, Point, Scalar, arange, array, normal, ones, ops};
 
@@ -136,7 +136,7 @@ fn only_what_depends_on_a_failure_fails() {
     let x = ones(&[100_000]);
     let big = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
     let bad = big.at(&[Index::At(0)]) * 1.0;
-    // The three below run over one shape and may share a kernel.
+    // The next three have one shape and may share a kernel.
     let z = &x * &bad;
     let w = &x + 1.0;
     let v = &w * 2.0;

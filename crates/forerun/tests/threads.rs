@@ -1,4 +1,4 @@
-//! Many threads: values handed over, barriers that cover everybody, waits that cover no more than they must.
+//! Many threads: values passed between them, barriers over all of them, and waits for no more than necessary.
 
 use forerun::{Array, array, normal, ones, wait_all};
 use std::sync::mpsc;
@@ -28,7 +28,7 @@ fn eight_threads_hand_values_round() {
                         y.wait_to_read().unwrap();
                     }
                     last = Some(y.clone());
-                    // The last hand-over has nobody to take it.
+                    // The last value has no receiver.
                     let _ = next.send(y);
                 }
                 last.map(|y| y.to_vec().unwrap()[size - 1])
@@ -48,7 +48,7 @@ fn wait_all_covers_other_threads() {
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let mut x = normal(&[200, 200]);
-        // More than are planned in one go.
+        // More than are planned in one call.
         for _ in 0..200 {
             x = x.matmul(&x) * 0.001;
         }
@@ -179,7 +179,7 @@ fn reading_what_another_thread_changes_waits_for_the_newer_value() {
 
 #[test]
 fn slots_used_by_other_threads_are_taken_again_safely() {
-    // Host arrays of one thread, read and dropped by another: their slots come back through the balance alone.
+    // Host arrays of one thread, read and dropped by another: their slots are reclaimed through the balance alone.
     let (sender, receiver) = mpsc::sync_channel::<Array>(4);
     let reader = std::thread::spawn(move || {
         let mut sums = Vec::new();
@@ -238,7 +238,7 @@ fn what_is_woken_may_submit_and_is_told_that_it_may_not_wait() {
             continue;
         }
         let (product, waited) = receiver.recv_timeout(Duration::from_secs(20)).expect("the waker stands still");
-        // On a thread that waits anyway it would have been all right.
+        // On a thread that waits anyway it would have succeeded.
         if let Err(error) = waited {
             assert!(error.to_string().contains("must not wait"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! Traces: every record that was submitted is run, by a task that was planned or on the spot; waits are in it.
+//! Traces: every submitted record runs, in a planned task or inline; waits are included.
 
 use forerun::profile::{EventKind, TraceEvent, start_trace, stop_trace};
 use forerun::{DType, full};

@@ -1,4 +1,4 @@
-//! Functions whose gradient the user gives.
+//! Functions with a user-defined gradient.
 
 use crate::entry::{Body, Callback, CustomRecorded, Entry, Variable};
 use crate::state::is_recording;
@@ -8,8 +8,8 @@ use forerun_base::Loc;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Says that `outputs` were computed from `inputs` by a function whose gradient is `callback`. The arrays returned stand for
-/// the outputs from now on; without recording, or if no input is on the tape, nothing is kept.
+/// Records that `outputs` were computed from `inputs` by a function whose gradient is `callback`. The returned arrays
+/// replace the outputs. Nothing is recorded while recording is off, or if no input is on the tape.
 pub fn record_function(inputs: &[&Array], outputs: &[&Array], callback: Arc<Callback>, loc: Loc) -> Vec<Array> {
     let edges: Vec<_> = inputs.iter().map(|x| edge_to(x)).collect();
     let fresh: Vec<Array> = outputs.iter().map(|y| y.freeze()).collect();

@@ -1,4 +1,4 @@
-//! Entries of the tape: one a recorded op, holding what its rule declared and nothing else.
+//! Entries of the tape: one per recorded op, with the values that its rule declared and nothing else.
 
 use forerun_array::{Array, Attachment, Meta, Signature, Verdict, Write};
 use forerun_base::{DType, Error, ErrorKind, Loc, Result};
@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// What backward does with the gradient of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GradReq {
-    /// Replaces what was there.
+    /// Overwrites the gradient.
     Write,
-    /// Adds to what was there.
+    /// Adds to the gradient.
     Add,
-    /// Nothing: none is kept.
+    /// Ignores it: no gradient is kept.
     Null,
 }
 
-/// A place on the tape: where a gradient can flow to.
+/// A node of the tape, to which gradients flow.
 pub(crate) struct Entry {
-    /// Later entries have larger numbers, and only read earlier ones.
+    /// Later entries have larger numbers and depend only on earlier ones.
     pub(crate) order: u64,
     pub(crate) outputs: usize,
     pub(crate) loc: Loc,
@@ -28,11 +28,11 @@ pub(crate) struct Entry {
 
 /// What an entry is.
 pub(crate) enum Body {
-    /// A variable: the end of the walk.
+    /// A variable, where the walk ends.
     Leaf(Mutex<Leaf>),
-    /// A recorded op; `None` once it was walked.
+    /// A recorded op; `None` after it was visited.
     Op(Mutex<Option<Recorded>>),
-    /// A function with a gradient of the user's own; `None` once it was walked.
+    /// A function with a user-defined gradient; `None` after it was visited.
     Custom(Mutex<Option<CustomRecorded>>),
 }
 
@@ -40,50 +40,50 @@ pub(crate) enum Body {
 pub(crate) struct Leaf {
     pub(crate) grad: Array,
     pub(crate) req: GradReq,
-    /// Whether backward wrote it and nobody said that it was used since.
+    /// Whether backward wrote it and it was not used since.
     pub(crate) fresh: bool,
 }
 
-/// What an op left on the tape.
+/// The values that an op saved on the tape.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) signature: Arc<Signature>,
     pub(crate) immediates: [u64; 2],
-    /// For each array input, where its gradient flows to.
+    /// For each array input, the edge along which its gradient flows.
     pub(crate) edges: Vec<Option<Edge>>,
-    /// The array inputs that the rule wants to see.
+    /// The array inputs that the rule needs.
     pub(crate) inputs: Vec<Option<Array>>,
-    /// The result, if the rule wants to see it.
+    /// The result, if the rule needs it.
     pub(crate) output: Option<Array>,
 }
 
-/// Computes what flows back to the inputs from what flows back to the outputs.
+/// Computes the gradients of the inputs from the gradients of the outputs.
 pub type Callback = dyn Fn(Vec<Array>) -> Result<Vec<Option<Array>>> + Send + Sync;
 
-/// What a function of the user's own left on the tape.
+/// The values that a user-defined function saved on the tape.
 #[derive(Clone)]
 pub(crate) struct CustomRecorded {
     pub(crate) callback: Arc<Callback>,
     pub(crate) edges: Vec<Option<Edge>>,
-    /// Shapes and dtypes of the outputs, for those that nothing flows back to.
+    /// Metas of the outputs, for those without a gradient.
     pub(crate) outputs: Vec<Arc<Meta>>,
 }
 
-/// A view of something: how it looks, and the place of its first element.
+/// A view: its meta, and the offset of its first element.
 pub(crate) type View = (Arc<Meta>, u64);
 
-/// From an input of an entry to the entry that made it.
+/// An edge from an input of an entry to the entry that computed it.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) entry: Arc<Entry>,
     pub(crate) output: usize,
-    /// How the input is seen, if not as it was made, and from where on.
+    /// The view through which the input was read, if not whole.
     pub(crate) view: Option<View>,
-    /// What was made.
+    /// The meta of the whole value.
     pub(crate) base: Arc<Meta>,
     /// The dtype of the input.
     pub(crate) dtype: DType,
-    /// What was made has been written since, unrecorded.
+    /// Whether the value was overwritten since, without recording.
     pub(crate) stale: bool,
 }
 
@@ -104,7 +104,7 @@ impl Entry {
 }
 
 impl Drop for Entry {
-    /// A long chain is let go link by link, not link within link.
+    /// Drops a long chain iteratively, to avoid deep recursion.
     fn drop(&mut self) {
         let mut rest: Vec<Option<Edge>> = self.take_edges();
         while let Some(edge) = rest.pop() {
@@ -115,11 +115,11 @@ impl Drop for Entry {
     }
 }
 
-/// What is kept about a cell whose value is on the tape.
+/// The attachment of a cell whose value is on the tape.
 pub(crate) struct Variable {
     pub(crate) entry: Arc<Entry>,
     pub(crate) output: usize,
-    /// Written since, unrecorded: the entry says nothing about what the cell holds now.
+    /// Whether the cell was written since, without recording: the entry does not describe its value any more.
     pub(crate) stale: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl Variable {
         Arc::new(Variable { entry, output, stale: AtomicBool::new(false) })
     }
 
-    /// What is kept about the array's cell, if it is on the tape.
+    /// The attachment of the array's cell, if it is on the tape.
     pub(crate) fn of(array: &Array) -> Option<Arc<Variable>> {
         let any: Arc<dyn std::any::Any + Send + Sync> = array.attachment()?;
         any.downcast().ok()
@@ -138,10 +138,10 @@ impl Variable {
         matches!(self.entry.body, Body::Leaf(_))
     }
 
-    /// An edge to what the array shows of this variable.
+    /// An edge to the part of this variable that the array shows.
     pub(crate) fn edge(&self, array: &Array) -> Edge {
         let (base, seen) = (array.base_meta(), array.meta());
-        // What is equal is mostly one: they are interned.
+        // Metas are interned, so equal ones usually have equal addresses.
         let alike = std::ptr::eq(base, seen) || base.layout == seen.layout;
         let whole = alike && array.offset() == 0;
         Edge {
@@ -163,7 +163,7 @@ impl Attachment for Variable {
             (false, true) if write.detached => {
                 refuse("an array on the tape cannot be written through a detached one while recording")
             }
-            // The variable is what backward is asked about, whatever it holds; recorded writes say themselves what follows.
+            // A variable stays one, whatever its value; recorded writes set a new attachment themselves.
             (true, false) | (false, true) => Ok(Verdict::Keep),
             (false, false) if write.whole => Ok(Verdict::Forget),
             (false, false) => {

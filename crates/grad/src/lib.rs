@@ -1,6 +1,7 @@
-//! Gradients: a tape that observes its thread's submissions, and the walk back over it. The rules are the catalogue's; what
-//! flows back is made of ordinary ops, so it is fused, asynchronous and bounded like everything else. New arrays are placed on the
-//! device of the value they belong to; no kind of device is known here.
+//! Automatic differentiation: a tape that observes its thread's submissions, and the backward walk over it. The
+//! gradient rules are the catalogue's. Gradients are computed by ordinary ops, so they are fused, asynchronous and
+//! bounded like everything else. New arrays are placed on the device of the value they belong to; this crate knows no
+//! kinds of devices.
 
 mod custom;
 mod entry;

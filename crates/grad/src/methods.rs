@@ -5,15 +5,15 @@ use crate::{tape, walk};
 use forerun_array::Array;
 use forerun_base::{Loc, Result};
 
-/// What arrays can do once gradients exist.
+/// Gradient methods of arrays.
 pub trait Differentiable {
-    /// Makes the array a variable: backward replaces its gradient.
+    /// Makes the array a variable, whose gradient backward overwrites.
     fn attach_grad(&self);
 
     /// The gradient of a variable.
     fn grad(&self) -> Option<Array>;
 
-    /// Computes the gradients of all variables that this was computed from, while recording.
+    /// Computes the gradients of all variables that this array was computed from while recording.
     fn backward(&self) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! The catalogue's terms as ops on arrays. Parts that are numbers alone are worked out here and now.
+//! Evaluates the catalogue's gradient terms as ops on arrays. Terms of scalars only are computed immediately.
 
 use crate::entry::Recorded;
 use crate::shapes::sum_to;
@@ -23,10 +23,10 @@ pub(crate) fn arguments(signature: &Signature) -> impl Iterator<Item = Option<us
     })
 }
 
-/// Complex numbers with their imaginary parts turned round; others as they are.
+/// The complex conjugate; other dtypes unchanged.
 ///
-/// A rule says what a slope is multiplied with. Of a function of complex numbers that has a slope, what flows back is multiplied
-/// with the slope turned round; so it is turned round before the rule, and back behind it.
+/// A rule multiplies the gradient by a derivative. For a complex function with a derivative, the gradient is multiplied
+/// by the conjugate of the derivative. So the gradient is conjugated before the rule, and the result after it.
 pub(crate) fn conjugate(x: &Array, loc: Loc) -> Result<Array> {
     if x.dtype().kind() != Kind::Complex {
         return Ok(x.clone());
@@ -36,7 +36,7 @@ pub(crate) fn conjugate(x: &Array, loc: Loc) -> Result<Array> {
     ops::pointwise(Point::Compose, &[Arg::Array(&part(Point::Real)?), Arg::Array(&below)], loc)
 }
 
-/// What flows back from the size of complex numbers: away from zero, and nothing at zero.
+/// The gradient of the absolute value of complex numbers: away from zero, and zero at zero.
 fn outwards(z: &Array, grad: &Array, loc: Loc) -> Result<Array> {
     let size = ops::pointwise(Point::Abs, &[Arg::Array(z)], loc)?;
     let none = ops::pointwise(Point::Equal, &[Arg::Array(&size), Arg::Scalar(Scalar::Int(0))], loc)?;
@@ -46,7 +46,7 @@ fn outwards(z: &Array, grad: &Array, loc: Loc) -> Result<Array> {
     ops::pointwise(Point::Multiply, &[Arg::Array(z), Arg::Array(&share)], loc)
 }
 
-/// What flows back to the arguments of a recorded pointwise op; `None` for those that nothing, or zero, flows to.
+/// The gradients of the arguments of a recorded pointwise op; `None` for those that are zero or not needed.
 pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
     let complex = recorded.signature.out.dtype.kind() == Kind::Complex;
     if complex && point == Point::Sign {
@@ -67,7 +67,7 @@ pub(crate) fn flow_back(point: Point, recorded: &Recorded, grad: &Array, loc: Lo
         }
         if let Flow::Term(term) = flow {
             let shape = recorded.signature.inputs[k].shape();
-            // A term that only moves what flows back is the same for complex numbers.
+            // A term that only moves the gradient is the same for complex numbers.
             let turned = turned.as_ref().filter(|_| flow.needs() != Needs::NOTHING);
             let mut array = match evaluate(term, recorded, turned.unwrap_or(grad), loc)? {
                 Value::Array(array) => array,

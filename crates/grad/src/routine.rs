@@ -1,4 +1,4 @@
-//! Gradient rules of routines, which the catalogue declares, over arrays.
+//! Applies the gradient rules of routines, which the catalogue declares, to arrays.
 
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
@@ -10,7 +10,7 @@ use forerun_ops::{Beyond, ComplexGradient, Given, GradientBuilder, GradientOpera
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// What flows back to each input of a recorded routine.
+/// The gradient of each input of a recorded routine.
 pub(crate) fn rule(
     routine: Routine,
     attributes: &[i64],
@@ -34,7 +34,7 @@ pub(crate) fn rule(
     }
 }
 
-/// The same for a routine whose rule reads what flows to parts of its result.
+/// The same for a routine whose rule reads the gradients of ranges of its result.
 pub(crate) fn rule_of_parts(
     routine: Routine,
     attributes: &[i64],
@@ -45,7 +45,7 @@ pub(crate) fn rule_of_parts(
     routine.gradient(&Tape { recorded, grad: None, parts: Some(RefCell::new(sum)), loc }, attributes)
 }
 
-/// A recorded call, and what flows back to its result.
+/// A recorded call, and the gradient of its result.
 struct Tape<'a> {
     recorded: &'a Recorded,
     /// All of it, but for a rule that reads parts.

@@ -1,4 +1,4 @@
-//! The rules of structured ops: what flows back to their inputs, as ordinary ops.
+//! The gradient rules of structured ops, as ordinary ops.
 
 use crate::entry::Recorded;
 use crate::pointwise;
@@ -9,7 +9,7 @@ use forerun_array::{Arg, Array, Attrs, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Op, Point, ReduceKind};
 
-/// What flows back to each input of a recorded op; `None` for those that nothing, or zero, flows to.
+/// The gradient of each input of a recorded op; `None` for those that are zero or not needed.
 pub(crate) fn flow_back(recorded: &Recorded, sum: &mut Sum, loc: Loc) -> Result<Vec<Option<Array>>> {
     let signature = &recorded.signature;
     if let (Op::Routine(called), Attrs::Routine(encoded), true) = (signature.op, &signature.attrs, sum.is_in_parts())
@@ -79,7 +79,7 @@ pub(crate) fn binary(point: Point, a: &Array, b: &Array, loc: Loc) -> Result<Arr
     ops::pointwise(point, &[Arg::Array(a), Arg::Array(b)], loc)
 }
 
-/// The base gets nothing where it was overwritten; the value gets what flows there.
+/// The base gets zero where it was overwritten; the value gets the gradient of the region.
 fn update(recorded: &Recorded, grad: &Array, region: &Layout, loc: Loc) -> Result<Vec<Option<Array>>> {
     let offset = recorded.immediates[0];
     let mut back = Vec::new();
@@ -93,7 +93,7 @@ fn update(recorded: &Recorded, grad: &Array, region: &Layout, loc: Loc) -> Resul
     if let Some(edge) = recorded.edges.get(1) {
         back.push(match edge {
             Some(_) => {
-                // Seen as the base is: what flows back may be a view of something else.
+                // Needs the base's layout: the gradient may be a view of another array.
                 let dense = if grad.base().layout() == grad.layout() { grad.clone() } else { ops::copy(grad, loc)? };
                 let there = ops::view_as(&dense, *region, offset)?;
                 Some(sum_to(&there, &recorded.signature.inputs[1].shape(), loc)?)
@@ -104,7 +104,7 @@ fn update(recorded: &Recorded, grad: &Array, region: &Layout, loc: Loc) -> Resul
     Ok(back)
 }
 
-/// The largest, or smallest, share what flows back evenly when several are equal.
+/// Divides the gradient evenly among equal maxima or minima.
 fn extremum(recorded: &Recorded, grad: &Array, mask: u32, loc: Loc) -> Result<Array> {
     let (x, y) = (saved(&recorded.inputs[0]), saved(&recorded.output));
     let shape = x.shape();
@@ -116,15 +116,15 @@ fn extremum(recorded: &Recorded, grad: &Array, mask: u32, loc: Loc) -> Result<Ar
     binary(Point::Multiply, &spread(grad, &shape, mask, loc)?, &share, loc)
 }
 
-/// Each factor gets the product of all the others. A tree of products gives that without a division, so zeros are right,
-/// and its ops differentiate again.
+/// The gradient of each factor is the product of all the others. A tree of products computes it without division, so
+/// zeros are handled correctly, and its ops can be differentiated again.
 fn product(recorded: &Recorded, grad: &Array, mask: u32, loc: Loc) -> Result<Array> {
     let x = saved(&recorded.inputs[0]);
     let shape = x.shape();
     if shape.size() == 0 {
         return ops::full(&shape, Scalar::Int(0), x.dtype(), loc);
     }
-    // The factors of one product lie along the last axis.
+    // The factors of one product are along the last axis.
     let order: Vec<isize> = (0..shape.rank())
         .filter(|i| mask >> i & 1 == 0)
         .chain((0..shape.rank()).filter(|i| mask >> i & 1 == 1))
@@ -173,14 +173,14 @@ fn swap_last(x: &Array) -> Result<Array> {
     ops::transpose(x, Some(&axes))
 }
 
-/// Whether a matrix is seen transposed: its columns lie together, not its rows.
+/// Whether a matrix is transposed in memory: its columns are contiguous, not its rows.
 fn is_transposed(layout: &Layout) -> bool {
     let rank = layout.shape.rank();
     rank >= 2 && layout.strides()[rank - 2] == 1 && layout.strides()[rank - 1] != 1
 }
 
-/// `a b` for operands with at least two dimensions, computed so that the result lies as an operand of this layout does: what
-/// flows back to a transposed weight is then dense in the weight's own order.
+/// `a b` for operands with at least two dimensions, with the memory order of an operand of this layout: the gradient of
+/// a transposed weight is then dense in the weight's own order.
 fn product_like(layout: &Layout, a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     if is_transposed(layout) {
         return swap_last(&ops::matmul(&swap_last(b)?, &swap_last(a)?, loc)?);
@@ -191,7 +191,7 @@ fn product_like(layout: &Layout, a: &Array, b: &Array, loc: Loc) -> Result<Array
 fn matmul(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
     let signature = &recorded.signature;
     let (la, lb) = (signature.inputs[0].layout, signature.inputs[1].layout);
-    // Vectors as matrices, here and in what flows back.
+    // Vectors are treated as matrices, in the operands and in the gradient.
     let row = |x: &Array| if x.ndim() == 1 { ops::expand_dims(x, 0) } else { Ok(x.clone()) };
     let column = |x: &Array| if x.ndim() == 1 { ops::expand_dims(x, 1) } else { Ok(x.clone()) };
     let mut grad = grad.clone();
@@ -218,7 +218,7 @@ fn matmul(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Arra
         let a = row(saved(&recorded.inputs[0]))?;
         as_operand(product_like(&lb, &swap_last(&a)?, &grad, loc)?, &lb.shape)
     };
-    // The product that the walk goes on with comes last, so that what follows can follow it into one kernel.
+    // The product that the walk continues with comes last, so that later ops can be fused with it.
     let order = |k: usize| recorded.edges[k].as_ref().map_or(0, |e| e.entry.order);
     let mut back = vec![None, None];
     for k in if order(0) > order(1) { [1, 0] } else { [0, 1] } {

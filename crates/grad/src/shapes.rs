@@ -1,4 +1,4 @@
-//! What views and broadcasting mean backwards.
+//! The gradients of views and broadcasting.
 
 use forerun_array::{Arg, Array, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
@@ -8,7 +8,7 @@ fn dims(shape: &Shape) -> Vec<isize> {
     shape.iter().map(|d| *d as isize).collect()
 }
 
-/// Summed over what was broadcast, down to `shape`.
+/// Sums over broadcast dimensions, down to `shape`.
 pub(crate) fn sum_to(x: &Array, shape: &Shape, loc: Loc) -> Result<Array> {
     let from = x.shape();
     if from == *shape {
@@ -20,20 +20,20 @@ pub(crate) fn sum_to(x: &Array, shape: &Shape, loc: Loc) -> Result<Array> {
     if axes.is_empty() {
         return ops::reshape(x, &dims(shape), loc);
     }
-    // Leading dimensions alone need no view afterwards.
+    // If only leading dimensions are summed, no view is needed afterwards.
     let keep = axes.len() != lead;
     let summed = ops::reduce(ReduceKind::Sum, x, Some(&axes), keep, loc)?;
     if keep { ops::reshape(&summed, &dims(shape), loc) } else { Ok(summed) }
 }
 
-/// Spread over the axes that a reduction removed: a view.
+/// Broadcasts over the axes that a reduction removed: a view.
 pub(crate) fn spread(x: &Array, shape: &Shape, mask: u32, loc: Loc) -> Result<Array> {
     let kept: Vec<isize> = (0..shape.rank()).map(|i| if mask >> i & 1 == 1 { 1 } else { shape[i] as isize }).collect();
     ops::broadcast_to(&ops::reshape(x, &kept, loc)?, shape)
 }
 
-/// What flows back through a view, before it is put in its place: summed over what was broadcast, and without
-/// reversed or needless dimensions. With it, where its elements belong.
+/// The gradient of a view before it is placed into the base: summed over broadcast dimensions, without reversed or
+/// needless dimensions; and the positions of its elements.
 pub(crate) struct Seen {
     pub(crate) grad: Array,
     pub(crate) layout: Layout,
@@ -67,7 +67,7 @@ pub(crate) fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Resu
     Ok(Seen { grad: ops::index(&grad, &items)?, layout: Layout::strided(shape, &strides), offset: offset as u64 })
 }
 
-/// What flows back to the base of a view that looks at all of it.
+/// The gradient of the base of a view that covers all of it.
 pub(crate) fn through_view(grad: &Array, layout: &Layout, offset: u64, base: &Shape, loc: Loc) -> Result<Array> {
     let zeros = || on_device(grad.device(), || ops::full(base, Scalar::Int(0), grad.dtype(), loc));
     if base.size() == 0 {
@@ -87,7 +87,7 @@ pub(crate) fn through_view(grad: &Array, layout: &Layout, offset: u64, base: &Sh
     Ok(zeros)
 }
 
-/// Whether a view looks at all of its base.
+/// Whether a view covers all of its base.
 pub(crate) fn is_whole(view: &Layout, base: &Shape) -> bool {
     let distinct: usize =
         view.shape.iter().zip(view.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();

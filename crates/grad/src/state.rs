@@ -1,4 +1,4 @@
-//! Whether the calling thread records, and whether it trains. Both are a thread's own.
+//! Whether the calling thread records, and whether it trains. Both are per-thread settings.
 
 use crate::tape::Tape;
 use forerun_array::{Observer, add_observer, remove_observer};
@@ -16,7 +16,7 @@ pub fn is_recording() -> bool {
     RECORDING.get()
 }
 
-/// Turns recording on or off; returns the former setting.
+/// Turns recording on or off; returns the previous setting.
 pub fn set_recording(on: bool) -> bool {
     let former = RECORDING.replace(on);
     if former != on {
@@ -30,17 +30,17 @@ pub fn set_recording(on: bool) -> bool {
     former
 }
 
-/// Whether layers that behave differently in training do so.
+/// Whether layers with a special training behaviour use it.
 pub fn is_training() -> bool {
     TRAINING.get()
 }
 
-/// Turns training on or off; returns the former setting.
+/// Turns training on or off; returns the previous setting.
 pub fn set_training(on: bool) -> bool {
     TRAINING.replace(on)
 }
 
-/// Puts the thread's settings back when it goes, also when a panic passes through.
+/// Restores the thread's settings when dropped, also after a panic.
 struct Restore {
     recording: bool,
     training: bool,

@@ -1,4 +1,4 @@
-//! Recording: the observer that puts ops on the tape, and the variables that gradients are asked for.
+//! Recording: the observer that puts ops on the tape, and the variables whose gradients are computed.
 
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
@@ -7,7 +7,7 @@ use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
 
-/// Puts what its thread submits on the tape, where something flows back.
+/// Puts the submissions of its thread on the tape, if a gradient flows to their inputs.
 pub(crate) struct Tape;
 
 impl Observer for Tape {
@@ -44,12 +44,12 @@ impl Observer for Tape {
     }
 }
 
-/// Whether numbers of a dtype lie as close together as one likes.
+/// Whether a dtype is continuous, so that gradients exist.
 fn is_smooth(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::Float | Kind::Complex)
 }
 
-/// Where the gradient of an input flows to, if anywhere.
+/// The edge along which the gradient of an input flows, if any.
 pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
     if array.is_detached() || !is_smooth(array.dtype()) {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
     Variable::of(array).map(|variable| variable.edge(array))
 }
 
-/// Makes the array a variable, with a gradient of zeros to begin with.
+/// Makes the array a variable, with an initial gradient of zeros.
 pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
     let base = may_be_variable(x)?;
     let zeros = on_device(x.device(), || ops::full(&base.shape(), Scalar::Int(0), x.dtype(), loc))?;
@@ -65,7 +65,7 @@ pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
     Ok(())
 }
 
-/// Makes the array a variable whose gradient goes into `grad`.
+/// Makes the array a variable whose gradient is stored in `grad`.
 pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<()> {
     let base = may_be_variable(x)?;
     if (grad.shape(), grad.dtype()) != (x.shape(), x.dtype()) {
@@ -78,7 +78,7 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<
         );
         return Err(Error::new(ErrorKind::Value, text).in_op(NAME));
     }
-    // What is kept about a cell lies as the cell does.
+    // The gradient has the layout of the cell.
     let dims: Vec<isize> = base.shape().iter().map(|d| *d as isize).collect();
     let same_order = x.layout().is_dense() && grad.layout().is_dense();
     if !same_order && x.layout() != base.layout() {
@@ -92,7 +92,7 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<
 
 const NAME: &str = "attach_grad";
 
-/// What the array's cell holds, if the array shows all of it and can have a gradient.
+/// The cell's whole value, if the array covers it and can have a gradient.
 fn may_be_variable(x: &Array) -> Result<Array> {
     let fail = |kind, text: String| Err(Error::new(kind, text).in_op(NAME));
     if !is_smooth(x.dtype()) {
@@ -119,7 +119,7 @@ fn make_variable(x: &Array, grad: Array, req: GradReq, loc: Loc) {
     x.attach(Some(Variable::new(entry, 0)));
 }
 
-/// The array is no variable any more, nor what was computed from one.
+/// Removes the array from the tape, whether it is a variable or was computed from one.
 pub fn drop_grad(x: &Array) {
     if Variable::of(x).is_some() {
         x.attach(None);
@@ -131,7 +131,7 @@ pub fn gradient_of(x: &Array) -> Option<(Array, GradReq)> {
     match &Variable::of(x)?.entry.body {
         Body::Leaf(leaf) => {
             let leaf = leaf.lock();
-            // A view of a variable shows the same view of its gradient.
+            // For a view of a variable, the same view of its gradient.
             let whole = x.base().layout() == x.layout();
             let grad = if whole { leaf.grad.clone() } else { ops::view_as(&leaf.grad, x.layout(), x.offset()).ok()? };
             Some((grad, leaf.req))
@@ -148,7 +148,7 @@ pub fn is_fresh(x: &Array) -> bool {
     }
 }
 
-/// Says that the variable's gradient was used, so that a stale one can be told from a new one.
+/// Marks the variable's gradient as used, so that a stale one can be detected.
 pub fn use_gradient(x: &Array) {
     if let Some(Body::Leaf(leaf)) = Variable::of(x).as_ref().map(|v| &v.entry.body) {
         leaf.lock().fresh = false;

@@ -1,5 +1,5 @@
-//! Walking back over the tape: from the heads to the variables, latest entry first. Everything submitted here is an ordinary
-//! op; what an entry kept is let go as soon as it was walked.
+//! The backward walk over the tape: from the heads to the variables, latest entry first. It submits ordinary ops only,
+//! and releases the saved values of an entry as soon as it was visited.
 
 use crate::entry::{Body, Edge, Entry, GradReq, Recorded, Variable};
 use crate::rules;
@@ -22,7 +22,7 @@ struct Walk {
     heap: BinaryHeap<(u64, usize)>,
     stops: HashMap<usize, Stop, WordHash>,
     retain: bool,
-    /// What is submitted here is on the tape too.
+    /// Whether the walk itself is recorded.
     recording: bool,
     loc: Loc,
 }
@@ -31,7 +31,8 @@ fn fail<T>(text: impl Into<String>) -> Result<T> {
     Err(Error::new(ErrorKind::Value, text).in_op("backward"))
 }
 
-/// Computes the gradients of all variables that the heads were computed from, and keeps them as each variable asks.
+/// Computes the gradients of all variables that the heads were computed from, and stores them as each variable
+/// requests.
 pub fn backward(heads: &[&Array], grads: &[Option<&Array>], retain: bool, loc: Loc) -> Result<()> {
     state::with(false, is_training(), || {
         let mut walk = Walk::from(heads, grads, retain, false, loc)?;
@@ -49,8 +50,8 @@ pub fn backward(heads: &[&Array], grads: &[Option<&Array>], retain: bool, loc: L
     })
 }
 
-/// Computes the gradients of `variables`; their own gradients stay as they are. With `create_graph` what is computed
-/// is on the tape too, so that it can be differentiated again.
+/// Computes the gradients of `variables`; their stored gradients do not change. With `create_graph` the computation is
+/// recorded too, so that it can be differentiated again.
 pub fn gradients(
     heads: &[&Array],
     variables: &[&Array],
@@ -94,7 +95,7 @@ pub fn gradients(
     Ok(result)
 }
 
-/// What users get of a gradient: an array of its own, whatever else shares the value; for a view, that part of it.
+/// The gradient returned to the user: an array of its own, whatever else shares the value; for a view, that part of it.
 fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
     let whole = dense(grad.clone(), loc)?;
     match &edge.view {
@@ -103,14 +104,14 @@ fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
     }
 }
 
-/// The same value under a cell of its own, as far along the tape.
+/// The same value under a cell of its own, at the same place on the tape.
 pub(crate) fn own(grad: &Array) -> Array {
     let own = grad.freeze();
     own.attach(grad.attachment());
     own
 }
 
-/// Not a view of something that was on the way.
+/// A dense array, not a view of an intermediate result.
 pub(crate) fn dense(grad: Array, loc: Loc) -> Result<Array> {
     if grad.base().layout() == grad.layout() { Ok(grad) } else { ops::copy(&grad, loc) }
 }
@@ -143,7 +144,7 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Something, or zero, flows back along an edge.
+    /// Adds a gradient, `None` for zero, along an edge.
     fn flow(&mut self, edge: &Edge, grad: Option<Array>) -> Result<()> {
         if edge.stale {
             let text = "an array on the tape was written in place while not recording; it was computed";
@@ -168,7 +169,7 @@ impl Walk {
         sum.add(grad, edge.view.as_ref(), &edge.base.layout.shape, loc)
     }
 
-    /// Visits every entry that something flows to, latest first.
+    /// Visits every entry that a gradient flows to, latest first.
     fn run(&mut self, mut visit: impl FnMut(&Walk, &Arc<Entry>, &mut [Sum]) -> Result<()>) -> Result<()> {
         while let Some((_, key)) = self.heap.pop() {
             let Stop { entry, mut sums } = self.stops.remove(&key).expect("what is on the heap has its sums");
@@ -206,7 +207,7 @@ impl Walk {
         Ok(())
     }
 
-    /// What an entry kept; the entry keeps it on only if the walk is to be repeated.
+    /// The saved values of an entry; the entry keeps them only if the walk is to be repeated.
     fn take<T: Clone>(&self, kept: &Mutex<Option<T>>, loc: Loc) -> Result<T> {
         let mut kept = kept.lock();
         let taken = if self.retain { kept.clone() } else { kept.take() };
@@ -225,7 +226,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether the user's own gradient function gave what it must.
+    /// Checks what the user-defined gradient function returned.
     fn check(&self, edges: &[Option<Edge>], back: &[Option<Array>]) -> Result<()> {
         if back.len() != edges.len() {
             return fail(format!("a function of {} inputs gave {} gradients", edges.len(), back.len()));
@@ -241,10 +242,10 @@ impl Walk {
         Ok(())
     }
 
-    /// Keeps the gradient of a variable as it asks.
+    /// Stores the gradient of a variable as it requests.
     fn keep(&self, target: &Array, req: GradReq, sums: &mut [Sum]) -> Result<()> {
         let grad = sums[0].whole(self.loc)?;
-        // What it held before may be on the tape; what it holds now is not.
+        // Its previous value may be on the tape; the new one is not.
         drop_grad(target);
         match (req, grad) {
             (GradReq::Null, _) | (GradReq::Add, None) => Ok(()),
@@ -255,7 +256,8 @@ impl Walk {
     }
 }
 
-/// What the rule sees if the walk itself is recorded: saved values stand for what they were when they were saved.
+/// The recorded op as the rule sees it if the walk itself is recorded: saved values are connected to the tape as they
+/// were when they were saved.
 fn connected(mut recorded: Recorded, entry: &Arc<Entry>) -> Recorded {
     for (saved, edge) in recorded.inputs.iter_mut().zip(&recorded.edges) {
         if let (Some(array), Some(edge)) = (saved, edge) {

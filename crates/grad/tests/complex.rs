@@ -1,4 +1,4 @@
-//! What flows back through complex numbers, against finite differences of their parts in float64, first and second order.
+//! Gradients of complex functions against finite differences of their parts in float64, first and second order.
 
 mod common;
 
@@ -20,12 +20,12 @@ fn inputs(count: usize, shape: &[usize]) -> Vec<Array> {
     (0..2 * count as u64).map(|k| drawn(shape, 40 + k)).collect()
 }
 
-/// Complex numbers of each two inputs.
+/// Complex numbers from pairs of inputs.
 fn complex(x: &[Array]) -> Vec<Array> {
     x.chunks(2).map(|pair| composed(&pair[0], &pair[1])).collect()
 }
 
-/// A function of complex arrays, each given by its parts, that gives the parts of its result.
+/// Checks a function of complex arrays, each given by its parts, and returns the parts of its result.
 fn check_parts(name: &str, f: &dyn Fn(&[Array]) -> Array, inputs: &[Array]) {
     check(name, &|x| parts(&f(&complex(x))), inputs);
 }
@@ -90,7 +90,7 @@ fn structured_ops() {
     check_parts("take", &taken, &x);
     let written = |x: &[Array]| {
         let base = point(Point::Square, &[&composed(&x[0], &x[1])]);
-        // Real numbers among complex ones.
+        // A real array written into a complex one.
         ops::assign(&ops::index(&base, &[Index::At(0)]).unwrap(), Arg::Array(&x[2]), loc()).unwrap();
         parts(&point(Point::Exp, &[&base]))
     };
@@ -120,7 +120,7 @@ fn linear_algebra() {
         encoded.resize(routine.attributes().len(), 0);
         ops::routine_encoded(Routine::Linalg(routine), x, &encoded, loc()).unwrap()
     };
-    // Away from what is singular.
+    // Far from singular matrices.
     let far = |z: &Array| {
         let eye = ops::eye(2, 2, 0, DType::C128, loc()).unwrap();
         point(Point::Add, &[z, &point(Point::Add, &[&eye, &eye])])
@@ -141,7 +141,7 @@ fn complex_variables() {
         let squares = point(Point::Square, &[&point(Point::Abs, &[&z])]);
         ops::reduce(ReduceKind::Sum, &squares, None, false, loc()).unwrap()
     });
-    // The square of the size rises by twice the number.
+    // The gradient of the squared absolute value is twice the number.
     let grad = gradients(&[&size], &[&z], &[], false, false, loc()).unwrap();
     let twice = point(Point::Add, &[&z, &z]);
     let off = point(Point::Abs, &[&point(Point::Subtract, &[&grad[0], &twice])]);

@@ -1,4 +1,4 @@
-//! Rows by indices and composites against finite differences: they have no rules but those of the ops they are made of.
+//! Rows by index and composite ops against finite differences: their gradients come from the ops they consist of.
 
 mod common;
 
@@ -70,7 +70,7 @@ fn batches_in_both_modes() {
             &x,
         );
     }
-    // Nothing flows to the running statistics, or through them.
+    // No gradient flows to or through the running statistics.
     let (mean, variance) = (array(&[3], &[0.0; 3]), array(&[3], &[1.0; 3]));
     let channels = Channels { gamma: &x[1], beta: &x[2], mean: &mean, variance: &variance };
     let how = BatchNormOptions { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
@@ -91,7 +91,7 @@ fn every_activation() {
             check(&format!("{kind:?}"), &|x| ops::activation(kind, &x[0], loc()).unwrap(), std::slice::from_ref(x));
         }
     }
-    // Where two halves meet, and where one of them would overflow.
+    // Where the two branches meet, and where one of them would overflow.
     check_first("softrelu", &|x| ops::activation(Softrelu, &x[0], loc()).unwrap(), &[array(&[1], &[0.0])]);
     let g = tape_gradients(
         &|x| ops::activation(Elu(1.0), &x[0], loc()).unwrap(),
@@ -108,7 +108,7 @@ fn layers() {
     let y = [random(&[2, 3, 2], 1), random(&[4, 2], 2)];
     check("dense, last axis", &|x| ops::fully_connected(&x[0], &x[1], None, false, loc()).unwrap(), &y);
     check("clip", &|x| ops::clip(&x[0], Some((-1.0).into()), Some(1.0.into()), loc()).unwrap(), &x[..1]);
-    // The draw is the same every time: the gradient is that of the elements kept.
+    // The draw is the same every time, so the gradient is that of the kept elements.
     let drop = |x: &[Array]| {
         forerun_array::seed(3);
         ops::dropout(&x[0], 0.4, &[1], true, loc()).unwrap()

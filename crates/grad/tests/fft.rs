@@ -11,7 +11,7 @@ fn call(routine: Fft, x: &Array, attributes: &[i64]) -> Array {
     ops::routine_encoded(Routine::Fft(routine), &[x], attributes, Loc::default()).unwrap()
 }
 
-/// Something that is not linear.
+/// A nonlinear function.
 fn squares(x: &Array) -> Array {
     ops::pointwise(Point::Square, &[Arg::Array(x)], Loc::default()).unwrap()
 }

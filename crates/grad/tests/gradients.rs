@@ -1,5 +1,5 @@
-//! Every differentiable op of the catalogue against finite differences in float64, first and second order: plain, broadcast,
-//! seen through views, with numbers as arguments, tied, empty and written in place.
+//! Every differentiable op of the catalogue against finite differences in float64, first and second order: plain,
+//! broadcast, through views, with scalar arguments, with ties, empty, and written in place.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn condition(shape: &[usize]) -> Array {
     point(Point::Greater, &[Arg::Array(&x), zero])
 }
 
-/// The op on its smooth arguments; what takes no gradient is supplied: a condition, or a number.
+/// The op on its smooth arguments; arguments without a gradient are supplied: a condition, or a number.
 fn apply(p: Point, x: &[Array]) -> Array {
     if p == Point::Cast {
         return ops::cast(&x[0], x[0].dtype(), loc()).unwrap();
@@ -55,7 +55,7 @@ fn apply(p: Point, x: &[Array]) -> Array {
 }
 
 fn smooth_points() -> impl Iterator<Item = (Point, usize)> {
-    // Parts of complex numbers have tests of their own.
+    // The parts of complex numbers have their own tests.
     let plain = |p: &&Point| !matches!(p.row().class, Class::Part | Class::Join);
     Point::ALL.iter().filter(plain).filter_map(|&p| {
         let count = pointwise(p).iter().filter(|f| **f != Flow::Nothing).count();
@@ -63,7 +63,7 @@ fn smooth_points() -> impl Iterator<Item = (Point, usize)> {
     })
 }
 
-/// Away from integers, zeros and ties: positive, or their inverses where an op takes only numbers beyond 1.
+/// Inputs away from integers, zeros and ties: positive, or their inverses for ops that require numbers above 1.
 fn inputs(count: usize, shape: &[usize]) -> Vec<Array> {
     let size = shape.iter().product();
     (0..count).map(|k| array(shape, &numbers(size, 3 + 10 * k as u64, 0.2 + k as f64, 0.8 + k as f64))).collect()
@@ -336,7 +336,7 @@ fn rows_by_indices() {
     check("pick", &|x| square(&ops::pick(&x[0], &one_each, 1, false, Beyond::Clip, loc()).unwrap()), &x[1..]);
 }
 
-/// Composites are made of ops that have rules: each differentiates, twice. A new row fails here.
+/// Composites consist of ops with rules, so each differentiates twice. A new composite without a test fails here.
 #[test]
 fn every_composite_is_spoken_for() {
     for row in COMPOSITE {
@@ -405,7 +405,7 @@ fn routines() {
     let axis = AlongAxis { axis: 0 };
     for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
         match routine {
-            // In `linalg.rs`, `fft.rs` and `recurrent.rs`.
+            // Tested in `linalg.rs`, `fft.rs` and `recurrent.rs`.
             Routine::Linalg(_) | Routine::Fft(_) | Routine::Recurrent(_) => {}
             Routine::Masking(_) | Routine::Scattering(_) => chosen_and_placed(routine),
             Routine::Convolve(_) => convolved(routine),
@@ -422,7 +422,7 @@ fn routines() {
     }
 }
 
-/// Small samples of a routine whose inputs are all floats, with other elements: no two of them are equal.
+/// Small samples of a routine with float inputs only, with other, pairwise distinct elements.
 fn sampled(routine: Routine) {
     let is_small = |input: &Input| input.dtype.is_none() && (1..64).contains(&input.shape.iter().product::<usize>());
     let ordinary = |input: &Input| input.values == Values::Ordinary && input.look != Look::Repeated;
@@ -444,7 +444,7 @@ fn sampled(routine: Routine) {
     assert!(tried > 0, "{} has no sample to differentiate", routine.name());
 }
 
-/// All of a convolution, a part of it, and more than there is of it.
+/// A full convolution, a part of it, and more than its extent.
 fn convolved(routine: Routine) {
     let vectors = [array(&[7], &numbers(7, 5, -1.0, 1.0)), array(&[3], &numbers(3, 3, -1.0, 1.0))];
     for (first, count) in [(0, 9), (2, 5), (-2, 14)] {
@@ -468,7 +468,7 @@ fn chosen_and_placed(routine: Routine) {
             check("fill_chosen", &fill, &[x, values]);
         }
         Routine::Scattering(Scattering::Put) => {
-            // Two rows at one position: the last stays.
+            // Two rows at one position: the last one wins.
             let values = array(&[2, 2, 2], &numbers(8, 3, 0.5, 1.5));
             let rows = Rows { extents: List::from_slice(&[2]), strides: List::from_slice(&[8]), index: List::new() };
             let put = |x: &[Array]| ops::routine(routine, &[&x[0], &positions, &x[1]], &rows, loc()).unwrap();
@@ -523,7 +523,7 @@ fn cumulative_products_with_zeros_are_right() {
     check("cumprod", &cumprod, &[array(&[1], &[0.5])]);
 }
 
-/// The structured ops that the tests above differentiate, and those that have no gradient: a new row fails here.
+/// The structured ops that the tests above differentiate, and those without a gradient: a new op fails here.
 #[test]
 fn every_structured_op_is_spoken_for() {
     for (op, row) in STRUCTURED {
@@ -541,7 +541,7 @@ fn every_structured_op_is_spoken_for() {
     }
 }
 
-/// What is handed out is the asker's own: changing it changes nothing else.
+/// Returned gradients belong to the caller: writing to one changes nothing else.
 #[test]
 fn gradients_are_their_askers_own() {
     let (x, y) = (array(&[2], &[1.0, 2.0]), array(&[2], &[3.0, 4.0]));
@@ -578,7 +578,7 @@ fn writes_that_would_go_unseen_are_refused() {
         assert!(ops::assign(&part, Arg::Scalar(Scalar::Float(5.0)), loc()).is_err());
         let error = ops::in_place(Point::Add, &x, Arg::Scalar(Scalar::Float(1.0)), loc()).unwrap_err();
         assert_eq!(error.to_string(), "add: a variable with a gradient cannot be written in place while recording");
-        // A write that fails for its shape changes nothing.
+        // A write that fails because of its shape changes nothing.
         let wide = array(&[4], &[0.0; 4]);
         assert!(ops::in_place(Point::Add, &y, Arg::Array(&wide), loc()).is_err());
         assert!(y.backward().is_ok());

@@ -12,14 +12,14 @@ fn loc() -> Loc {
     Loc::default()
 }
 
-/// Their attributes are flags; those that are not given are false.
+/// The attributes are flags; missing ones are false.
 fn call(routine: Linalg, inputs: &[&Array], flags: &[i64]) -> Array {
     let mut encoded = flags.to_vec();
     encoded.resize(routine.attributes().len(), 0);
     ops::routine_encoded(Routine::Linalg(routine), inputs, &encoded, loc()).unwrap()
 }
 
-/// A stack of matrices far from singular, with eigenvalues and singular values apart.
+/// A batch of matrices far from singular, with well-separated eigenvalues and singular values.
 fn matrices(shape: &[usize]) -> Array {
     let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
     let mut values = numbers(shape.iter().product(), 21, -0.5, 0.5);
@@ -37,7 +37,7 @@ fn turned(x: &Array) -> Array {
     ops::transpose(x, Some(&axes)).unwrap()
 }
 
-/// `x + x^T`: what the ops on symmetric matrices are differentiated through.
+/// `x + x^T`, through which ops on symmetric matrices are differentiated.
 fn symmetric(x: &Array) -> Array {
     ops::pointwise(Point::Add, &[Arg::Array(x), Arg::Array(&turned(x))], loc()).unwrap()
 }
@@ -88,7 +88,7 @@ fn spectra() {
 
 #[test]
 fn equal_values_leave_values_differentiable() {
-    // Of equal eigenvalues no vectors are told apart, but their sum is smooth.
+    // The eigenvectors of equal eigenvalues are not unique, but the sum of the eigenvalues is smooth.
     let x = [array(&[2, 2], &[1.0, 0.0, 0.0, 1.0])];
     let sum = |packed: &Array, from: isize, to: isize| {
         let values = ops::index(packed, &[Index::Slice { start: Some(from), stop: Some(to), step: 1 }]).unwrap();
@@ -115,6 +115,6 @@ fn what_has_no_gradient_says_so() {
         gradients(&[&head], &[&x], &[], false, false, loc())
     };
     let text = |routine| of(routine).err().unwrap().to_string();
-    assert!(text(Linalg::Qr).starts_with("qr: no gradient of all 3 columns of q for matrices of (3, 2)"));
-    assert!(text(Linalg::Svd).starts_with("svd: no gradient of complete factors for matrices of (3, 2)"));
+    assert!(text(Linalg::Qr).starts_with("qr: no gradient for all 3 columns of q for matrices of (3, 2)"));
+    assert!(text(Linalg::Svd).starts_with("svd: no gradient for complete factors of matrices of (3, 2)"));
 }

@@ -1,42 +1,42 @@
-//! What matrices are made of.
+//! Element types of matrices: real and complex floats.
 
 use crate::Failure;
 use faer::MatRef;
 use faer::traits::{ComplexField, RealField};
 
-/// A complex number: two floats, the real one first.
+/// A complex number, stored as two floats: real part, then imaginary part.
 pub type Complex<R> = faer::complex::Complex<R>;
 
-/// A float, or a complex number of two.
+/// An element of a matrix: a float or a complex number.
 pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Sync + 'static {
-    /// The float it is made of.
+    /// The float type of the real part.
     type Part: RealField + Copy + Default + Send + Sync + 'static;
 
     /// One.
     const ONE: Self;
 
-    /// Not a number.
+    /// NaN.
     const NAN: Self;
 
-    /// A number without an imaginary part.
+    /// Converts a real number.
     fn of(part: Self::Part) -> Self;
 
     /// The real part.
     fn real_part(self) -> Self::Part;
 
-    /// With the imaginary part turned round.
+    /// The complex conjugate.
     fn turned(self) -> Self;
 
-    /// The distance from zero.
+    /// The absolute value.
     fn modulus(self) -> Self::Part;
 
-    /// The natural logarithm of the modulus.
+    /// The natural logarithm of the absolute value.
     fn ln_modulus(self) -> Self;
 
-    /// The number of modulus one in its direction.
+    /// `self / |self|`, the unit-modulus sign.
     fn direction(self) -> Self;
 
-    /// Whether it is an ordinary number.
+    /// Whether the number is finite.
     fn finite(self) -> bool;
 
     /// The product.
@@ -45,8 +45,8 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
     /// The sum.
     fn plus(self, other: Self) -> Self;
 
-    /// A power of two and its inverse, if squares of elements with this modulus go beyond what floats hold: times the first
-    /// they are about one.
+    /// A power of two to scale the elements by, and its inverse, if the largest modulus is so large or so small that
+    /// squares would overflow or underflow. `None` if no scaling is needed.
     fn to_one(largest: Self::Part) -> Option<(Self, Self::Part)>;
 }
 
@@ -153,12 +153,12 @@ macro_rules! elements {
 
 elements!(f32 f64);
 
-/// Refuses what no iteration could come to terms with.
+/// Fails if any element is infinite or NaN, because the iterations would not converge.
 pub(crate) fn all_finite<T: Element>(a: &[T]) -> Result<(), Failure> {
     if a.iter().all(|x| x.finite()) { Ok(()) } else { Err(Failure::NotFinite) }
 }
 
-/// The elements of a matrix, row by row.
+/// Writes a matrix in row-major order.
 pub(crate) fn write<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.ncols();
     for (at, place) in to.iter_mut().enumerate() {
@@ -166,7 +166,7 @@ pub(crate) fn write<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     }
 }
 
-/// The elements of a matrix turned over its diagonal, each with its imaginary part turned round.
+/// Writes the adjoint (conjugate transpose) of a matrix in row-major order.
 pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.nrows();
     for (at, place) in to.iter_mut().enumerate() {
@@ -174,10 +174,10 @@ pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     }
 }
 
-/// The direction of the first element of a column that is at least half as long as the longest.
+/// The sign (`x / |x|`) of the first element in a column whose modulus is at least half of the column's largest.
 ///
-/// A vector of a decomposition may be turned by any direction. Turned so that this one is positive, it does not jump when the
-/// matrix changes a little, which differences of it would show.
+/// The vectors of a decomposition are unique only up to such a factor. Making this element positive keeps the result
+/// continuous under small changes of the matrix, so finite differences of it are meaningful.
 pub(crate) fn leading<T: Element>(a: &[T], rows: usize, columns: usize, column: usize) -> T {
     let at = |i: usize| a[i * columns + column];
     let longest = (0..rows).fold(T::Part::default(), |most, i| {
@@ -187,7 +187,7 @@ pub(crate) fn leading<T: Element>(a: &[T], rows: usize, columns: usize, column: 
     (0..rows).map(at).find(|x| x.modulus() + x.modulus() >= longest).map_or(T::ONE, T::direction)
 }
 
-/// Turns a column round by a direction.
+/// Multiplies a column by the conjugate of `direction`.
 pub(crate) fn turn_column<T: Element>(a: &mut [T], rows: usize, columns: usize, column: usize, direction: T) {
     for i in 0..rows {
         a[i * columns + column] = a[i * columns + column].times(direction.turned());

@@ -1,17 +1,17 @@
-//! Why there is no result.
+//! Failures of factorisations.
 
 use std::fmt;
 
-/// What a matrix had, or lacked.
+/// The property of a matrix that made the call fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// A pivot was zero.
     Singular,
-    /// A pivot of a factorisation in two equal halves was not above zero.
+    /// A Cholesky pivot was not positive.
     NotPositiveDefinite,
-    /// An element was an infinity or NaN.
+    /// An element was infinite or NaN.
     NotFinite,
-    /// An iteration did not come to its end.
+    /// An iteration did not converge.
     NoConvergence,
 }
 

@@ -1,4 +1,5 @@
-//! What can be done to matrices, for each type of element: the functions of this room, compiled here and nowhere else.
+//! The entry points for each element type. Instantiating the generic functions here means that they are compiled in
+//! this crate only.
 
 use crate::element::{Complex, Element};
 use crate::failure::Failure;
@@ -7,24 +8,24 @@ use crate::orthogonal::Parts;
 use crate::spectral::Half;
 use crate::{lu, orthogonal, spectral};
 
-/// An element of a matrix. Matrices are square, of `n` rows, where nothing else is said.
+/// An element type with all matrix operations. Unless stated otherwise, matrices are square with `n` rows.
 pub trait Field: Element {
-    /// The factor L of `L L*`, or its adjoint, of a matrix of which one half is read.
+    /// The Cholesky factor `L` with `a = L L*`, or `L*` if `upper`. Only that triangle of `a` is read.
     fn cholesky(a: &[Self], n: usize, upper: bool, out: &mut [Self]) -> Result<(), Failure>;
 
     /// The determinant.
     fn det(a: &[Self], n: usize) -> Self;
 
-    /// The direction of the determinant, and the logarithm of its modulus.
+    /// The sign of the determinant and the logarithm of its absolute value.
     fn slogdet(a: &[Self], n: usize) -> (Self, Self);
 
     /// The inverse.
     fn inverse(a: &[Self], n: usize, out: &mut [Self]) -> Result<(), Failure>;
 
-    /// The solutions of `a x = b` for every column of `b`.
+    /// Solves `a x = b` for every column of `b`.
     fn solve(a: &[Self], n: usize, b: &[Self], columns: usize, out: &mut [Self]) -> Result<(), Failure>;
 
-    /// The solutions of `a x = b` for every column of `b`, of a matrix of which one half is read.
+    /// Solves `a x = b` for every column of `b`, where `a` is triangular. Only that triangle is read.
     fn solve_triangular(
         a: &[Self],
         n: usize,
@@ -34,10 +35,10 @@ pub trait Field: Element {
         out: &mut [Self],
     ) -> Result<(), Failure>;
 
-    /// `q r` of a matrix of `m` rows and `n` columns.
+    /// The QR decomposition of an `m` x `n` matrix.
     fn qr(a: &[Self], m: usize, n: usize, parts: Parts, q: &mut [Self], r: &mut [Self]);
 
-    /// `u s vh` of a matrix of `m` rows and `n` columns: the singular values, largest first, and both factors.
+    /// The singular value decomposition of an `m` x `n` matrix: `u`, the singular values in descending order, and `vh`.
     fn svd(
         a: &[Self],
         size: (usize, usize),
@@ -47,16 +48,17 @@ pub trait Field: Element {
         vh: &mut [Self],
     ) -> Result<(), Failure>;
 
-    /// The singular values of a matrix of `m` rows and `n` columns, largest first.
+    /// The singular values of an `m` x `n` matrix, in descending order.
     fn singular_values(a: &[Self], m: usize, n: usize, out: &mut [Self::Part]) -> Result<(), Failure>;
 
-    /// Eigenvalues, smallest first, and eigenvectors as columns, of a matrix that equals its adjoint.
+    /// Eigenvalues in ascending order, and eigenvectors as columns, of a Hermitian matrix.
     fn eigh(a: &[Self], n: usize, half: Half, values: &mut [Self], vectors: &mut [Self]) -> Result<(), Failure>;
 
-    /// Eigenvalues, smallest first, of a matrix that equals its adjoint.
+    /// Eigenvalues of a Hermitian matrix, in ascending order.
     fn eigvalsh(a: &[Self], n: usize, half: Half, values: &mut [Self::Part]) -> Result<(), Failure>;
 
-    /// Eigenvalues, and eigenvectors as columns of length one, of any matrix. Without room for vectors, none are found.
+    /// Eigenvalues, and eigenvectors as unit columns, of a general matrix. Without an output for the eigenvectors, only
+    /// eigenvalues are computed.
     fn eig(
         a: &[Self],
         n: usize,

@@ -1,32 +1,32 @@
-//! Fourier transforms of one line, without a scale.
+//! One-dimensional Fourier transforms, unnormalised.
 
 use crate::element::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
-/// A float that lines are made of, alone or in pairs.
+/// A float type with Fourier transforms.
 pub trait Line: FftNum + Default {
-    /// The transform of lines of `n` complex numbers, forward or back.
+    /// The transform of `n` complex numbers, forward or inverse.
     fn transform(n: usize, back: bool) -> Transform<Self>;
 
-    /// The transform of lines of `n` floats; the second half of the result, which mirrors the first, is left out.
+    /// The transform of `n` real numbers. It computes the first `n / 2 + 1` points; the others are their conjugates.
     fn forward(n: usize) -> Forward<Self>;
 
-    /// The way back from the first half to lines of `n` floats.
+    /// The inverse of [`Line::forward`]: from the first half of the spectrum to `n` real numbers.
     fn backward(n: usize) -> Backward<Self>;
 }
 
-/// From complex numbers to complex numbers, in place.
+/// A complex-to-complex transform, in place.
 pub struct Transform<T>(Arc<dyn Fft<T>>);
 
-/// From floats to complex numbers.
+/// A real-to-complex transform.
 pub struct Forward<T>(Arc<dyn RealToComplex<T>>);
 
-/// From complex numbers to floats.
+/// A complex-to-real transform.
 pub struct Backward<T>(Arc<dyn ComplexToReal<T>>);
 
-/// What transforms need beside the line; kept from line to line.
+/// Scratch memory of transforms, reused from line to line.
 #[derive(Default)]
 pub struct Room<T>(Vec<Complex<T>>);
 
@@ -47,7 +47,7 @@ impl<T: Line> Transform<T> {
 }
 
 impl<T: Line> Forward<T> {
-    /// Transforms a line, which is used up.
+    /// Transforms a line. The contents of `line` are destroyed.
     pub fn run(&self, line: &mut [T], out: &mut [Complex<T>], room: &mut Room<T>) {
         let done = self.0.process_with_scratch(line, out, room.of(self.0.get_scratch_len()));
         done.expect("lines are as long as the transform");
@@ -55,7 +55,8 @@ impl<T: Line> Forward<T> {
 }
 
 impl<T: Line> Backward<T> {
-    /// Transforms a line, which is used up. Imaginary parts that a mirror image would not have are left out.
+    /// Transforms a line. The contents of `line` are destroyed. Imaginary parts of the points that must be real are
+    /// ignored.
     pub fn run(&self, line: &mut [Complex<T>], out: &mut [T], room: &mut Room<T>) {
         line[0].im = T::default();
         if out.len().is_multiple_of(2) {

@@ -1,8 +1,9 @@
-//! Factorisations and Fourier transforms: one matrix or line a call, elements in slices, row by row.
+//! Factorisations and Fourier transforms. Each call handles one matrix or line, in row-major slices.
 //!
-//! A room of its own since they are generic functions of great depth: compiled here once, while the kernels next door
-//! change every day.
-//! What is stacked, who runs it and where elements live is for others to know.
+//! This is a separate crate because its generic code is slow to compile and rarely changes, unlike the kernels that
+//! call it.
+//!
+//! Callers handle batches, threads and memory layout.
 
 mod element;
 mod failure;

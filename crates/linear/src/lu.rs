@@ -1,22 +1,23 @@
-//! Triangular factors, and what is solved with them.
+//! Cholesky and LU factorisations, and solvers based on them.
 
 use crate::element::{Element, write};
 use crate::failure::Failure;
 use faer::linalg::solvers::{DenseSolveCore, PartialPivLu, SolveCore};
 use faer::{Conj, MatMut, MatRef, Side};
 
-/// Which half of a matrix counts, and how it is taken.
+/// Which triangle of a matrix is used, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Triangle {
-    /// The half on and below the diagonal, instead of the one above.
+    /// Use the lower triangle instead of the upper one.
     pub lower: bool,
-    /// Turned over its diagonal.
+    /// Solve with the transposed matrix.
     pub transposed: bool,
-    /// Ones on the diagonal, whatever stands there.
+    /// Assume ones on the diagonal, whatever is stored there.
     pub unit: bool,
 }
 
-/// The factor L of `L L*`, or its adjoint, of a matrix of which one half is read; the other half of the result is zero.
+/// The Cholesky factor `L` with `a = L L*`, or `L*` if `upper`. Only that triangle is read; the other triangle of the
+/// result is zero.
 pub(crate) fn cholesky<T: Element>(a: &[T], n: usize, upper: bool, out: &mut [T]) -> Result<(), Failure> {
     let a = MatRef::from_row_major_slice(a, n, n);
     let side = if upper { Side::Upper } else { Side::Lower };
@@ -30,11 +31,11 @@ pub(crate) fn cholesky<T: Element>(a: &[T], n: usize, upper: bool, out: &mut [T]
             (true, _) => l[(j, i)].turned(),
         };
     }
-    // NaN passes for a pivot; the diagonal shows it.
+    // The factorisation accepts NaN pivots, so check the diagonal.
     if (0..n).all(|i| out[i * n + i].finite()) { Ok(()) } else { Err(Failure::NotPositiveDefinite) }
 }
 
-/// The pivots, and whether the rows were exchanged an odd number of times.
+/// The pivots, and whether the row permutation is odd.
 fn pivots<T: Element>(lu: &PartialPivLu<T>, n: usize) -> (impl Iterator<Item = T> + '_, bool) {
     let (forward, _) = lu.P().arrays();
     let mut seen = vec![false; n];
@@ -52,7 +53,7 @@ fn pivots<T: Element>(lu: &PartialPivLu<T>, n: usize) -> (impl Iterator<Item = T
     ((0..n).map(move |i| u[(i, i)]), odd)
 }
 
-/// The determinant: one of no elements.
+/// The determinant; 1 for an empty matrix.
 pub(crate) fn det<T: Element>(a: &[T], n: usize) -> T {
     let lu = MatRef::from_row_major_slice(a, n, n).partial_piv_lu();
     let (pivots, odd) = pivots(&lu, n);
@@ -60,7 +61,7 @@ pub(crate) fn det<T: Element>(a: &[T], n: usize) -> T {
     if odd { -product } else { product }
 }
 
-/// The direction of the determinant, and the logarithm of its modulus.
+/// The sign of the determinant and the logarithm of its absolute value.
 pub(crate) fn slogdet<T: Element>(a: &[T], n: usize) -> (T, T) {
     let lu = MatRef::from_row_major_slice(a, n, n).partial_piv_lu();
     let (pivots, odd) = pivots(&lu, n);
@@ -86,7 +87,7 @@ pub(crate) fn inverse<T: Element>(a: &[T], n: usize, out: &mut [T]) -> Result<()
     Ok(())
 }
 
-/// The solutions of `a x = b` for every column of `b`.
+/// Solves `a x = b` for every column of `b`.
 pub(crate) fn solve<T: Element>(a: &[T], n: usize, b: &[T], columns: usize, out: &mut [T]) -> Result<(), Failure> {
     let lu = regular(a, n)?;
     out.copy_from_slice(b);
@@ -94,7 +95,7 @@ pub(crate) fn solve<T: Element>(a: &[T], n: usize, b: &[T], columns: usize, out:
     Ok(())
 }
 
-/// The solutions of `a x = b` for every column of `b`, of a matrix of which one half is read.
+/// Solves `a x = b` for every column of `b`, where `a` is triangular. Only that triangle is read.
 pub(crate) fn solve_triangular<T: Element>(
     a: &[T],
     n: usize,

@@ -1,20 +1,20 @@
-//! Factors whose columns are orthogonal.
+//! QR and singular value decompositions.
 
 use crate::element::{Element, all_finite, leading, turn_column, write, write_adjoint};
 use crate::failure::Failure;
 use faer::MatRef;
 use std::borrow::Cow;
 
-/// How much of the orthogonal factors is wanted.
+/// How many columns of the orthogonal factors to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// The columns that take part in the product.
+    /// `min(m, n)` columns.
     Reduced,
-    /// All columns, so that the factor is square.
+    /// All columns, so that the factors are square.
     Complete,
 }
 
-/// `q r` of a matrix of `m` rows and `n` columns.
+/// The QR decomposition of an `m` x `n` matrix.
 pub(crate) fn qr<T: Element>(a: &[T], m: usize, n: usize, parts: Parts, q: &mut [T], r: &mut [T]) {
     let found = MatRef::from_row_major_slice(a, m, n).qr();
     match parts {
@@ -28,7 +28,7 @@ pub(crate) fn qr<T: Element>(a: &[T], m: usize, n: usize, parts: Parts, q: &mut 
     }
 }
 
-/// `u s vh` of a matrix of `m` rows and `n` columns: the singular values, largest first, and both factors.
+/// The singular value decomposition of an `m` x `n` matrix: `u`, the singular values in descending order, and `vh`.
 pub(crate) fn svd<T: Element>(
     a: &[T],
     (m, n): (usize, usize),
@@ -54,7 +54,7 @@ pub(crate) fn svd<T: Element>(
     Ok(())
 }
 
-/// The singular values, largest first.
+/// The singular values in descending order.
 pub(crate) fn singular_values<T: Element>(a: &[T], m: usize, n: usize, out: &mut [T::Part]) -> Result<(), Failure> {
     all_finite(a)?;
     let (near, back) = brought_near(a);
@@ -63,7 +63,8 @@ pub(crate) fn singular_values<T: Element>(a: &[T], m: usize, n: usize, out: &mut
     Ok(())
 }
 
-/// A matrix of whose elements the squares neither overflow nor vanish, and what its singular values are to be multiplied with.
+/// The matrix, scaled so that squares of its elements neither overflow nor underflow, and the factor that undoes the
+/// scaling of the singular values.
 fn brought_near<T: Element>(a: &[T]) -> (Cow<'_, [T]>, T::Part) {
     let larger = |most: T::Part, x: &T| if x.modulus() > most { x.modulus() } else { most };
     match T::to_one(a.iter().fold(T::Part::default(), larger)) {

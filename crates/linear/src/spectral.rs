@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use faer::linalg::solvers::Eigen;
 use faer::{MatRef, Side};
 
-/// Which half of a matrix that equals its adjoint is read.
+/// Which triangle of a Hermitian matrix is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// On and below the diagonal.
+    /// The lower triangle with the diagonal.
     Lower,
-    /// On and above the diagonal.
+    /// The upper triangle with the diagonal.
     Upper,
 }
 
@@ -23,7 +23,7 @@ impl Half {
     }
 }
 
-/// Refuses infinities and NaN in the half that is read.
+/// Fails if the triangle that is read has infinities or NaN.
 fn half_finite<T: Element>(a: &[T], n: usize, half: Half) -> Result<(), Failure> {
     let row = |i: usize| match half {
         Half::Lower => &a[i * n..=i * n + i],
@@ -32,7 +32,7 @@ fn half_finite<T: Element>(a: &[T], n: usize, half: Half) -> Result<(), Failure>
     (0..n).try_for_each(|i| all_finite(row(i)))
 }
 
-/// Eigenvalues, smallest first, and eigenvectors as columns, of a matrix that equals its adjoint.
+/// Eigenvalues in ascending order, and eigenvectors as columns, of a Hermitian matrix.
 pub(crate) fn eigh<T: Element>(
     a: &[T],
     n: usize,
@@ -53,7 +53,7 @@ pub(crate) fn eigh<T: Element>(
     Ok(())
 }
 
-/// Eigenvalues, smallest first, of a matrix that equals its adjoint.
+/// Eigenvalues of a Hermitian matrix, in ascending order.
 pub(crate) fn eigvalsh<T: Element>(a: &[T], n: usize, half: Half, values: &mut [T::Part]) -> Result<(), Failure> {
     half_finite(a, n, half)?;
     let found = MatRef::from_row_major_slice(a, n, n).self_adjoint_eigenvalues(half.side());
@@ -61,7 +61,8 @@ pub(crate) fn eigvalsh<T: Element>(a: &[T], n: usize, half: Half, values: &mut [
     Ok(())
 }
 
-/// Eigenvalues, and eigenvectors as columns of length one, of any square matrix. Without room for vectors, none are found.
+/// Eigenvalues, and eigenvectors as unit columns, of a general square matrix. Without an output for the eigenvectors,
+/// only eigenvalues are computed.
 pub(crate) fn eig<T: Element>(
     a: &[T],
     n: usize,

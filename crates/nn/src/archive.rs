@@ -1,6 +1,6 @@
 //! Files of named arrays in the safetensors format: the length of a JSON header, the header, the elements.
 //!
-//! A file is untrusted: lengths, offsets, dtypes and shapes are checked against the size of the file before anything is
+//! Files are untrusted: lengths, offsets, dtypes and shapes are checked against the size of the file before anything is
 //! allocated for them.
 
 use crate::replace::replace;
@@ -14,23 +14,23 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The longest header that is read; the format's own limit.
+/// Maximum length of a header; the format's own limit.
 const MOST_HEADER: u64 = 100_000_000;
 
-/// The bytes before the header: its length.
+/// Size of the header's length field in bytes.
 const PREFIX: u64 = 8;
 
-/// The name in the header that holds the metadata.
+/// The header's key for the metadata.
 const METADATA: &str = "__metadata__";
 
-/// Texts that a file carries beside its arrays.
+/// Text metadata of a file.
 pub type Notes = BTreeMap<String, String>;
 
-/// Why a file was not read or written.
+/// Why a file could not be read or written.
 pub enum FileError {
-    /// The operating system refused.
+    /// An error of the operating system.
     Os(io::Error),
-    /// The content or an argument is wrong.
+    /// The content or an argument is invalid.
     Content(Error),
 }
 
@@ -46,7 +46,7 @@ impl From<Error> for FileError {
     }
 }
 
-/// What is done with which file, for messages.
+/// The operation and the file, for messages.
 pub(crate) struct Named {
     pub(crate) op: &'static str,
     pub(crate) path: PathBuf,
@@ -58,17 +58,17 @@ impl Named {
         Error::new(kind, format!("{}: {cause}", self.path.display())).in_op(self.op).read_at(self.loc)
     }
 
-    /// The content is wrong.
+    /// An error about the content.
     pub(crate) fn value(&self, text: impl Display) -> Error {
         self.error(ErrorKind::Value, text)
     }
 
-    /// The same about one array.
+    /// An error about one array.
     fn about(&self, name: &str, text: impl Display) -> Error {
         self.value(format!("tensor '{}': {text}", name.escape_debug()))
     }
 
-    /// One error for callers that do not tell the two kinds apart.
+    /// Converts either kind to one error, for callers that do not distinguish them.
     pub(crate) fn flat(&self, error: FileError) -> Error {
         match error {
             FileError::Os(error) => self.error(ErrorKind::Runtime, error),
@@ -77,10 +77,10 @@ impl Named {
     }
 }
 
-/// Writes arrays under their names, and notes beside them. A file at this path is replaced at the end, as a whole.
+/// Writes named arrays and text metadata. An existing file is replaced atomically at the end.
 ///
 /// # Errors
-/// A dtype that the format lacks, a name that occurs twice or is the format's own, or a path that cannot be written.
+/// A dtype that the format lacks, a duplicate or reserved name, or a path that cannot be written.
 pub fn save_arrays(
     path: &Path,
     arrays: &[(String, Snapshot)],
@@ -112,7 +112,7 @@ pub fn save_arrays(
         begin = end;
     }
     let mut text = serde_json::to_vec(&header).map_err(io::Error::from)?;
-    // Elements start at a multiple of eight, so that a mapped file can be read in place.
+    // Elements start at a multiple of eight bytes, so that a mapped file can be read in place.
     text.resize(text.len().next_multiple_of(8), b' ');
     replace(path, |file| {
         file.write_all(&(text.len() as u64).to_le_bytes())?;
@@ -133,7 +133,7 @@ pub struct StoredArray {
     pub dtype: DType,
     /// Its shape.
     pub shape: Shape,
-    /// Where its bytes begin and end, counted from the end of the header.
+    /// Start and end of its bytes, relative to the end of the header.
     range: (usize, usize),
 }
 
@@ -147,7 +147,7 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// Opens a file, and reads and checks its header.
+    /// Opens a file and checks its header.
     ///
     /// # Errors
     /// A path that cannot be read, or a header that is malformed or does not describe the rest of the file.
@@ -172,12 +172,12 @@ impl ArrayFile {
         Ok(ArrayFile { file, named, start: PREFIX + length, arrays, notes: header.notes })
     }
 
-    /// What the file holds, in the order of the elements in it.
+    /// The arrays of the file, in storage order.
     pub fn arrays(&self) -> &[StoredArray] {
         &self.arrays
     }
 
-    /// The notes that were written beside the arrays.
+    /// The text metadata of the file.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -185,7 +185,7 @@ impl ArrayFile {
     /// Reads the bytes of an array's elements, in row-major order.
     ///
     /// # Errors
-    /// A file that cannot be read any more, or bytes that are no elements of the dtype.
+    /// A file that cannot be read, or bytes that are not valid elements of the dtype.
     pub fn read(&self, array: &StoredArray) -> std::result::Result<Vec<u8>, FileError> {
         let named = &self.named;
         fail_point!("checkpoint.read", error => return Err(named.error(ErrorKind::Runtime, error).into()));
@@ -200,7 +200,7 @@ impl ArrayFile {
     }
 }
 
-/// Fills a buffer; a file that ends before is an error of its content.
+/// Fills a buffer; a file that ends too early is an error of its content.
 fn read_all(
     mut file: impl Read,
     buffer: &mut [u8],
@@ -212,7 +212,7 @@ fn read_all(
     })
 }
 
-/// A header as it is written.
+/// A parsed header.
 #[derive(Default)]
 struct Header {
     notes: Notes,
@@ -277,7 +277,7 @@ impl<'de> Visitor<'de> for Header {
     }
 }
 
-/// Checks what the header says about one array.
+/// Checks the header's entry of one array.
 fn check_entry(name: &str, info: &Info, size: usize, named: &Named) -> Result<StoredArray> {
     let Some(dtype) = DType::ALL.into_iter().find(|dtype| stored(*dtype) == Some(info.dtype)) else {
         return Err(named.about(name, format!("dtype {} is not supported", info.dtype)));
@@ -296,7 +296,7 @@ fn check_entry(name: &str, info: &Info, size: usize, named: &Named) -> Result<St
     Ok(StoredArray { name: name.to_owned(), dtype, shape, range: (begin, end) })
 }
 
-/// The format's name of a dtype. Complex numbers are not written: other programs do not read them.
+/// The format's name of a dtype. Complex numbers are not supported, because other programs do not read them.
 fn stored(dtype: DType) -> Option<Dtype> {
     Some(match dtype {
         DType::Bool => Dtype::BOOL,

@@ -1,7 +1,7 @@
-//! Checkpoints: parameters by name, in the safetensors format.
+//! Checkpoints: named parameters in the safetensors format.
 //!
-//! A file is checked against the parameters before anything is allocated for its elements, and read as a whole before the
-//! first parameter is written: a load that fails changes nothing.
+//! The header is checked against the parameters before anything is allocated for elements, and the whole file is read
+//! before the first parameter is written: a failed load changes nothing.
 
 use crate::archive::{ArrayFile, Named, Notes, StoredArray, save_arrays};
 use crate::parameter::{Parameter, open_shape};
@@ -10,7 +10,7 @@ use forerun_base::{ErrorKind, Loc, Result};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Writes the parameters under their names, once they are computed. A file of this name is replaced at the end, as a whole.
+/// Waits for the parameters and writes them under their names. An existing file is replaced atomically at the end.
 #[track_caller]
 pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     let loc = Loc::caller();
@@ -23,8 +23,8 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     save_arrays(&file.path, &arrays, &Notes::new(), loc).map_err(|error| file.flat(error))
 }
 
-/// Reads the parameters: the file must hold all of them and nothing else, in their shapes and dtypes. Shapes that are not
-/// known yet become those of the file.
+/// Reads the parameters. The file must contain exactly these, with their shapes and dtypes. Open shapes are taken from
+/// the file.
 #[track_caller]
 pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     let loc = Loc::caller();
@@ -43,7 +43,7 @@ pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     parameters.iter().zip(&arrays).try_for_each(|(parameter, array)| parameter.set_at(array, loc))
 }
 
-/// What the file holds for a parameter, if the two agree.
+/// The file's entry for a parameter, if the two agree.
 fn check<'a>(parameter: &Parameter, opened: &'a ArrayFile, file: &Named) -> Result<&'a StoredArray> {
     let name = parameter.name();
     let Some(array) = opened.arrays().iter().find(|array| array.name == name) else {

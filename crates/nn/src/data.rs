@@ -1,16 +1,16 @@
-//! Batches of samples that lie in the program's own memory: copied batch by batch, so that only what is on its way to be used
-//! is there twice.
+//! Batches of samples in the program's own memory. They are copied batch by batch, so that only batches in use exist
+//! twice.
 
 use crate::terms::value;
 use forerun_array::Array;
 use forerun_array::ops::{self, HostElement};
 use forerun_base::{Loc, Result, Shape};
 
-/// Samples one after another.
+/// A sequence of samples.
 #[derive(Clone, Copy)]
 pub struct Samples<'a, T> {
     numbers: &'a [T],
-    /// The shape of one.
+    /// The shape of one sample.
     shape: Shape,
 }
 
@@ -25,12 +25,12 @@ impl<'a, T: HostElement> Samples<'a, T> {
         Ok(Samples { numbers, shape })
     }
 
-    /// How many there are.
+    /// Number of samples.
     pub fn count(&self) -> usize {
         self.numbers.len() / self.shape.size()
     }
 
-    /// The samples at these places, as one array.
+    /// The samples at these positions, as one array.
     fn gather(&self, places: Places<'_>, loc: Loc) -> Result<Array> {
         let each = self.shape.size();
         let batch = |count: usize| [&[count], &self.shape[..]].concat();
@@ -55,8 +55,8 @@ enum Places<'a> {
     Picked(&'a [usize]),
 }
 
-/// Goes once through samples and their labels, `size` at a time; what is left at the end is a smaller batch. With a seed in
-/// an order of its own.
+/// Iterates once over samples and their labels, `size` at a time; the last batch may be smaller. With a seed, in random
+/// order.
 #[track_caller]
 pub fn batches<'a, X: HostElement, Y: HostElement>(
     x: &Samples<'a, X>,
@@ -74,13 +74,13 @@ pub fn batches<'a, X: HostElement, Y: HostElement>(
     Ok(Batches { x: *x, y: *y, size, order, next: 0, loc: Loc::caller() })
 }
 
-/// See [`batches`].
+/// Iterator over batches; see [`batches`].
 pub struct Batches<'a, X, Y> {
     x: Samples<'a, X>,
     y: Samples<'a, Y>,
     size: usize,
     order: Option<Vec<usize>>,
-    /// Samples given so far.
+    /// Number of samples returned so far.
     next: usize,
     loc: Loc,
 }
@@ -110,13 +110,13 @@ impl<X: HostElement, Y: HostElement> Iterator for Batches<'_, X, Y> {
 
 impl<X: HostElement, Y: HostElement> ExactSizeIterator for Batches<'_, X, Y> {}
 
-/// The numbers below `count` in an order that the seed decides, each order as likely as the next.
+/// A random permutation of the numbers below `count`, determined by the seed.
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        // The high half of the product lies evenly among the places up to `last`.
+        // The high half of the product is uniform over the positions up to `last`.
         let place = (mix(state) as u128 * (last as u128 + 1)) >> 64;
         order.swap(last, place as usize);
     }

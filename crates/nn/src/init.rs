@@ -1,31 +1,31 @@
-//! What parameters start as.
+//! Initialisers of parameters.
 
 use forerun_array::{Array, ops};
 use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar};
 
-/// What a parameter starts as.
+/// How a parameter is initialised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// Normal numbers around 0 with this standard deviation.
+    /// Normal numbers with mean 0 and this standard deviation.
     Normal(f64),
-    /// Uniform numbers between minus this and this.
+    /// Uniform numbers between minus and plus this bound.
     Uniform(f64),
-    /// Uniform numbers that keep the variance from layer to layer: between minus and plus the root of 3 over the mean of
-    /// inputs and outputs. For matrices and beyond.
+    /// Uniform numbers that preserve the variance from layer to layer: the bound is the square root of 3 divided by the
+    /// mean of inputs and outputs. For two or more dimensions.
     Xavier,
-    /// One number everywhere.
+    /// One number for all elements.
     Constant(f64),
-    /// 0 everywhere.
+    /// All zeros.
     Zero,
-    /// 1 everywhere.
+    /// All ones.
     One,
 }
 
 impl Init {
-    /// What weights start as where nobody said otherwise.
+    /// The default initialiser of weights.
     pub(crate) const DEFAULT: Init = Init::Uniform(0.07);
 
-    /// A new array that starts like this.
+    /// Creates an initialised array.
     pub(crate) fn array(self, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
         let full = |value| ops::full(shape, Scalar::Float(value), dtype, loc);
         match self {
@@ -42,7 +42,7 @@ impl Init {
     }
 }
 
-/// Outputs come first, inputs second; further dimensions are shared by both.
+/// The first dimension counts outputs, the second inputs; both are multiplied by the remaining dimensions.
 fn xavier(shape: &[usize]) -> Result<f64> {
     let [outputs, inputs, rest @ ..] = shape else {
         let text = format!("needs at least two dimensions, not {}", shape.len());

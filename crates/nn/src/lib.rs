@@ -1,5 +1,6 @@
-//! The thin layers: parameters and what is made of them, losses, optimisers, batches and checkpoints. All of it submits
-//! ordinary ops, so it is asynchronous, fused and bounded like the rest. Mistakes come back as errors. Knows no kind of device.
+//! Neural networks: parameters, layers, losses, optimisers, batches and checkpoints. All of it submits ordinary ops, so
+//! it is asynchronous, fused and bounded like the rest. Invalid arguments are returned as errors. Knows no kinds of
+//! devices.
 
 mod archive;
 mod checkpoint;

@@ -1,6 +1,6 @@
-//! Losses: how far predictions are from labels. Every frontend computes them here.
+//! Losses, which every frontend computes here.
 //!
-//! The losses of elements are weighted, then averaged over each sample: one number per sample.
+//! Element losses are weighted, then averaged over each sample: one number per sample.
 
 use crate::terms::{extents, one, two, value};
 use forerun_array::Array;
@@ -22,13 +22,13 @@ pub enum Loss<'a> {
     Huber(f64),
     /// `max(0, margin - prediction * label)`, for labels -1 and 1.
     Hinge(f64),
-    /// The square of the same.
+    /// The square of the hinge loss.
     SquaredHinge(f64),
     /// Cross-entropy of the sigmoid of predictions and labels -1 and 1.
     Logistic,
-    /// Cross-entropy of the sigmoid of predictions and labels from 0 to 1; the factor weighs labels of 1.
+    /// Cross-entropy of the sigmoid of predictions and labels from 0 to 1; the array weights the positive class.
     Sigmoid(Option<&'a Array>),
-    /// The same of predictions that are probabilities already.
+    /// The same for predictions that are already probabilities.
     Binary(Option<&'a Array>),
     /// Cross-entropy of the softmax of predictions and labels.
     Softmax(Classes),
@@ -41,11 +41,11 @@ pub enum Loss<'a> {
 pub struct Classes {
     /// The axis of the classes.
     pub axis: isize,
-    /// Whether labels are numbers of classes, not probabilities of each. One that is no class fails when it is read.
+    /// Whether labels are class indices instead of probabilities. An invalid index fails when the loss is computed.
     pub sparse: bool,
     /// Whether predictions are logarithms of probabilities, not arbitrary scores.
     pub from_logits: bool,
-    /// A label that counts for nothing.
+    /// A label that is ignored.
     pub ignore: Option<i64>,
 }
 
@@ -55,14 +55,14 @@ impl Default for Classes {
     }
 }
 
-/// How the losses of elements become one number per sample.
+/// How element losses are combined to one number per sample.
 #[derive(Clone, Copy)]
 pub struct Average<'a> {
-    /// A factor.
+    /// A constant factor.
     pub weight: f64,
-    /// The axis of the samples.
+    /// The batch axis.
     pub batch_axis: isize,
-    /// Factors, one per sample or broadcast to the losses of elements.
+    /// Factors per sample, or broadcast to the element losses.
     pub sample_weight: Option<&'a Array>,
 }
 
@@ -78,20 +78,20 @@ pub fn l2_loss(prediction: &Array, label: &Array) -> Result<Array> {
     Loss::L2.per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
-/// The difference, without its sign.
+/// The absolute difference.
 #[track_caller]
 pub fn l1_loss(prediction: &Array, label: &Array) -> Result<Array> {
     Loss::L1.per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
-/// How unexpected each label is, given unnormalised logarithms of probabilities along the last dimension. Labels are the
-/// numbers of classes, and lack that dimension or have extent 1 there. One that is no class fails when it is read.
+/// The cross-entropy of the softmax over the last axis and class labels. Labels are class indices and lack that
+/// dimension or have extent 1 there. An invalid index fails when the loss is computed.
 #[track_caller]
 pub fn softmax_cross_entropy(prediction: &Array, label: &Array) -> Result<Array> {
     Loss::Softmax(Classes::default()).per_sample(prediction, label, Average::default(), Loc::caller())
 }
 
-/// How unexpected each truth value is, given the logarithms of its odds.
+/// The cross-entropy of the sigmoid of predictions and labels from 0 to 1.
 #[track_caller]
 pub fn sigmoid_bce(prediction: &Array, label: &Array) -> Result<Array> {
     Loss::Sigmoid(None).per_sample(prediction, label, Average::default(), Loc::caller())
@@ -104,7 +104,8 @@ impl Loss<'_> {
         how.apply(self.name(), self.per_element(prediction, label, loc)?, factor, loc)
     }
 
-    /// The loss of each element, for [`Loss::L2`] without its factor; over classes, the axis has extent 1 afterwards.
+    /// The loss of each element, for [`Loss::L2`] without the factor 1/2; for class losses, the class axis has extent 1
+    /// afterwards.
     pub fn per_element(self, prediction: &Array, label: &Array, loc: Loc) -> Result<Array> {
         let by_sample = matches!(self, Loss::Divergence(_)) || matches!(self, Loss::Softmax(how) if how.sparse);
         let label = &if by_sample { label.clone() } else { self.like(label, prediction, loc)? };
@@ -131,7 +132,7 @@ impl Loss<'_> {
                 Loss::Sigmoid(None).per_element(prediction, &share, loc)
             }
             Loss::Sigmoid(positive) => {
-                // Neither branch overflows, and each is exact for predictions that are sure.
+                // Neither branch overflows, and each is exact for confident predictions.
                 let surprise = |x: &Array| ops::activation(Activation::Softrelu, x, loc);
                 let hit = surprise(&one(Point::Negative, prediction, loc)?)?;
                 mixture(&hit, &surprise(prediction)?, label, positive, loc)
@@ -174,7 +175,8 @@ impl Loss<'_> {
         }
     }
 
-    /// The labels in the shape of the predictions: they may lack the dimension of a single output, or have it.
+    /// Reshapes the labels to the shape of the predictions: the dimension of a single output may be missing or
+    /// additional.
     fn like(self, label: &Array, prediction: &Array, loc: Loc) -> Result<Array> {
         let shape = prediction.shape();
         if label.shape() == shape {
@@ -188,7 +190,7 @@ impl Loss<'_> {
     }
 }
 
-/// `hit label + miss (1 - label)`, where hits may have a weight.
+/// `hit label + miss (1 - label)`, with an optional weight for hits.
 fn mixture(hit: &Array, miss: &Array, label: &Array, positive: Option<&Array>, loc: Loc) -> Result<Array> {
     let mut hit = two(Point::Multiply, hit, label, loc)?;
     if let Some(weight) = positive {
@@ -224,7 +226,7 @@ impl Average<'_> {
         if axes.is_empty() { Ok(losses) } else { ops::mean(&losses, Some(&axes), false, loc) }
     }
 
-    /// The weights of samples along the batch axis of the losses.
+    /// The sample weights, reshaped along the batch axis of the losses.
     fn laid(&self, op: &'static str, weights: &Array, losses: &Array, batch: usize, loc: Loc) -> Result<Array> {
         let (own, shape) = (weights.shape(), losses.shape());
         if own.rank() == 1 && shape.rank() > 1 && own.size() == shape[batch] {

@@ -1,4 +1,4 @@
-//! Optimisers: one call updates all parameters. Rates are scalars in the records, so setting one costs no new plan.
+//! Optimisers: one call updates all parameters. Rates are scalars in the records, so a new rate needs no new plan.
 
 use crate::parameter::Parameter;
 use crate::rules::{self, Correction, WeightUpdate};
@@ -7,29 +7,29 @@ use forerun_array::ops::{self, Preparation};
 use forerun_array::{Array, Wait, on_device};
 use forerun_base::{Loc, Result, Scalar};
 
-/// How an optimiser updates weights.
+/// The update rule of an optimiser.
 pub trait Rule {
-    /// The name in messages.
+    /// The name used in messages.
     const NAME: &'static str;
-    /// How many arrays the rule keeps for each weight.
+    /// Number of state arrays per weight.
     fn kinds(&self) -> usize;
-    /// One step; `states` are the arrays of each kind, `count` is the number of the step from 1 on.
+    /// Performs one step; `states` are the arrays of each kind, `count` is the number of the step, starting at 1.
     fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], count: u32, loc: Loc) -> Result<()>;
 }
 
-/// Trains parameters by a rule.
+/// Trains parameters with a rule.
 pub struct Optimiser<R> {
-    /// The parameters that are trained, each once.
+    /// The trained parameters, each once.
     trained: Vec<Parameter>,
     rate: f64,
     decay: f64,
     rule: R,
-    /// The arrays that the rule keeps, by kind; made at the first step.
+    /// The state arrays of the rule, by kind; created at the first step.
     states: Vec<Vec<Array>>,
     steps: u32,
 }
 
-/// Stochastic gradient descent, with momentum and weight decay where asked for.
+/// Stochastic gradient descent, with optional momentum and weight decay.
 pub type Sgd = Optimiser<Descent>;
 
 /// Adam: steps scaled by running means and variances of the gradients.
@@ -66,12 +66,12 @@ impl Rule for rules::AdamOptions {
 }
 
 impl Sgd {
-    /// Trains these parameters; those without gradients are left alone.
+    /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
         Optimiser::with(Descent::default(), parameters, learning_rate)
     }
 
-    /// This much of the last step goes into the next.
+    /// Sets the momentum: the fraction of the last step that is added to the next.
     pub fn momentum(mut self, momentum: f64) -> Sgd {
         self.rule.momentum = momentum;
         self
@@ -79,20 +79,20 @@ impl Sgd {
 }
 
 impl Adam {
-    /// Trains these parameters; those without gradients are left alone.
+    /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
         let correction = Correction::Rate;
         let rule = rules::AdamOptions { betas: (0.9, 0.999), epsilon: 1e-8, correction, decoupled: false };
         Optimiser::with(rule, parameters, learning_rate)
     }
 
-    /// How much of the running means and variances stays at each step.
+    /// Sets the decay rates of the running means and variances.
     pub fn betas(mut self, mean: f64, variance: f64) -> Adam {
         self.rule.betas = (mean, variance);
         self
     }
 
-    /// This is added to what divides.
+    /// Sets the term added to the divisor.
     pub fn epsilon(mut self, epsilon: f64) -> Adam {
         self.rule.epsilon = epsilon;
         self
@@ -110,7 +110,7 @@ impl<R: Rule> Optimiser<R> {
         Optimiser { trained, rate, decay: 0.0, rule, states: Vec::new(), steps: 0 }
     }
 
-    /// This much of each weight is added to its gradient.
+    /// Sets the weight decay: this fraction of each weight is added to its gradient.
     pub fn weight_decay(mut self, decay: f64) -> Optimiser<R> {
         self.decay = decay;
         self
@@ -121,12 +121,12 @@ impl<R: Rule> Optimiser<R> {
         self.rate
     }
 
-    /// Another learning rate from the next step on.
+    /// Sets the learning rate from the next step on.
     pub fn set_learning_rate(&mut self, rate: f64) {
         self.rate = rate;
     }
 
-    /// One step, by gradients that were summed over this many samples. Nothing is written before everything is there.
+    /// Performs one step with gradients summed over this many samples. Nothing is written unless all gradients exist.
     #[track_caller]
     pub fn step(&mut self, batch: usize) -> Result<()> {
         let loc = Loc::caller();
@@ -159,9 +159,9 @@ impl<R: Rule> Optimiser<R> {
         self.rule.update(&step, &states, self.steps, loc)
     }
 
-    /// Takes back the steps that failed, of weights, of what the rule keeps and of the count of steps; says how many.
-    /// Waits. Training goes on as if the batches had not been there; a parameter whose gradient did not depend on what
-    /// failed keeps its step. States from before the first step that is left are forgotten: the next step makes them.
+    /// Undoes the steps that failed, of weights, states and the step count; returns how many. Waits. Training continues
+    /// as if the failed batches had not existed; a parameter whose gradient did not depend on the failure keeps its
+    /// step. States created by an undone step are dropped and created again by the next.
     #[track_caller]
     pub fn restore(&mut self) -> Result<u32> {
         let wait = Wait::at(Loc::caller(), "restore");

@@ -1,7 +1,7 @@
-//! Parameters: named arrays that are trained or kept, whose shape may only be known at the first call.
+//! Parameters: named arrays, trained or not, whose shape may be unknown until the first call.
 //!
-//! A handle carries the name its parameter has from where it was asked for; all handles of a parameter share one state.
-//! Initialising and loading never go on the tape.
+//! A handle has the name of its parameter relative to where it was requested; all handles of a parameter share one
+//! state. Initialising and loading are never recorded on the tape.
 
 use crate::init::Init;
 use crate::terms::value;
@@ -11,7 +11,7 @@ use forerun_grad::{GradReq, attach_grad, gradient_of, pause};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// A handle on a parameter; cloning gives another one.
+/// A handle to a parameter; cloning returns another one.
 #[derive(Clone)]
 pub struct Parameter {
     name: String,
@@ -19,11 +19,11 @@ pub struct Parameter {
 }
 
 struct State {
-    /// The extents; `None` until the first call says.
+    /// The extents; `None` until the first call determines them.
     dims: Vec<Option<usize>>,
     dtype: DType,
     init: Init,
-    /// Starts as its layer says, whatever the network's other parameters start as.
+    /// Whether it is initialised as its layer defines, whatever the network's initialiser.
     own_init: bool,
     trainable: bool,
     array: Option<Array>,
@@ -35,39 +35,39 @@ impl Parameter {
         Parameter { name: name.to_owned(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// A trained parameter that starts as the network is told to start, or as small uniform numbers. Extents that are
-    /// `None` are known at the first call.
+    /// A trained parameter that uses the network's initialiser, by default small uniform numbers. Extents that are
+    /// `None` are determined by the first call.
     pub fn weight(name: &str, dims: &[Option<usize>]) -> Parameter {
         Parameter::with(name, dims, Init::DEFAULT, false, true)
     }
 
-    /// A trained parameter that always starts like this.
+    /// A trained parameter with its own initialiser.
     pub fn starting_as(name: &str, dims: &[Option<usize>], init: Init) -> Parameter {
         Parameter::with(name, dims, init, true, true)
     }
 
-    /// A parameter that is kept, but not trained: it has no gradient.
+    /// A parameter that is not trained: it has no gradient.
     pub fn kept(name: &str, dims: &[Option<usize>], init: Init) -> Parameter {
         Parameter::with(name, dims, init, true, false)
     }
 
-    /// The name, as seen from where the handle was asked for.
+    /// The name, relative to where the handle was requested.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same parameter, as seen from one level above.
+    /// The same parameter, named from one level above.
     pub fn under(mut self, level: &str) -> Parameter {
         self.name = format!("{level}.{}", self.name);
         self
     }
 
-    /// The shape, once it is known.
+    /// The shape, if it is known.
     pub fn shape(&self) -> Option<Shape> {
         Shape::new(&known(&self.state.lock().dims)?).ok()
     }
 
-    /// The extents; `None` for those that the first call decides.
+    /// The extents; `None` for those that the first call determines.
     pub fn dims(&self) -> Vec<Option<usize>> {
         self.state.lock().dims.clone()
     }
@@ -82,12 +82,12 @@ impl Parameter {
         self.state.lock().trainable
     }
 
-    /// Whether both are handles on one parameter.
+    /// Whether both are handles to one parameter.
     pub fn is_same(&self, other: &Parameter) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
     }
 
-    /// The array. Fails while the shape is not known.
+    /// The array. Fails while the shape is unknown.
     #[track_caller]
     pub fn array(&self) -> Result<Array> {
         self.array_at(Loc::caller())
@@ -97,7 +97,7 @@ impl Parameter {
         self.ready(&mut self.state.lock(), loc)
     }
 
-    /// The array for a layer whose input has arrived: what the shape leaves open becomes as given.
+    /// The array for a layer with a known input: open extents are taken from `shape`.
     pub fn array_for(&self, shape: &[usize], loc: Loc) -> Result<Array> {
         let mut state = self.state.lock();
         if state.array.is_none() {
@@ -106,13 +106,13 @@ impl Parameter {
         self.ready(&mut state, loc)
     }
 
-    /// The gradient that the last backward left; zeros before the first one, nothing if there is no array yet.
+    /// The gradient of the last backward; zeros before the first one, `None` if there is no array yet.
     pub fn gradient(&self) -> Option<Array> {
         let state = self.state.lock();
         gradient_of(state.array.as_ref()?).map(|(grad, _)| grad)
     }
 
-    /// Writes every element; a shape that is not known yet becomes that of the elements.
+    /// Writes all elements; an open shape is taken from them.
     #[track_caller]
     pub fn set(&self, elements: &Array) -> Result<()> {
         self.set_at(elements, Loc::caller())
@@ -130,7 +130,7 @@ impl Parameter {
         }
     }
 
-    /// Starts anew: like this, unless the parameter has a start of its own.
+    /// Initialises the parameter again, with `init` unless it has an initialiser of its own.
     pub(crate) fn initialize(&self, init: Init, loc: Loc) -> Result<()> {
         let mut state = self.state.lock();
         if !state.own_init {
@@ -145,7 +145,7 @@ impl Parameter {
         }
     }
 
-    /// Another dtype from now on.
+    /// Changes the dtype.
     pub(crate) fn cast(&self, dtype: DType, loc: Loc) -> Result<()> {
         if dtype.kind() != Kind::Float {
             return Err(Error::new(ErrorKind::Type, format!("`{}` cannot become {dtype}", self.name)).in_op("cast"));
@@ -162,7 +162,7 @@ impl Parameter {
         }
     }
 
-    /// Whether elements of this shape could be this parameter's.
+    /// Whether an array of this shape fits the parameter.
     pub(crate) fn fits(&self, shape: &[usize]) -> bool {
         fits(&self.state.lock().dims, shape)
     }
@@ -176,7 +176,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// The array, made now if it is the first time.
+    /// The array, created if this is the first use.
     fn ready(&self, state: &mut State, loc: Loc) -> Result<Array> {
         if let Some(array) = &state.array {
             return Ok(array.clone());
@@ -214,7 +214,7 @@ fn fits(dims: &[Option<usize>], shape: &[usize]) -> bool {
     dims.len() == shape.len() && dims.iter().zip(shape).all(|(dim, d)| dim.is_none_or(|dim| dim == *d))
 }
 
-/// A shape with `?` where the first call decides.
+/// Formats a shape, with `?` for extents that the first call determines.
 pub(crate) fn open_shape(dims: &[Option<usize>]) -> String {
     let dims: Vec<String> = dims.iter().map(|d| d.map_or_else(|| "?".to_owned(), |d| d.to_string())).collect();
     match dims.as_slice() {

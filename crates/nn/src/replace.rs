@@ -1,7 +1,7 @@
-//! Files that are replaced as a whole: a reader finds the old file or the new one, never a part of either.
+//! Atomic file replacement: a reader finds the old file or the new one, never a part of either.
 //!
-//! The new file is written next to the old one under a random name, and renamed once its bytes are on the disk. Concurrent
-//! saves of one path therefore never mix, and the last one to finish wins.
+//! The new file is written next to the old one under a random name, and renamed once its bytes are on disk. Concurrent
+//! saves to one path therefore never mix, and the last one to finish wins.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -18,19 +18,19 @@ pub(crate) fn replace<E: From<io::Error>>(
     let mut file = BufWriter::new(file);
     let done = fill(&mut file).and_then(|()| Ok(finish(file, &partial, &target)?));
     if done.is_err() {
-        // The error that is returned says more than one of the clean-up could.
+        // The original error is more useful than one of the clean-up.
         let _ = fs::remove_file(&partial);
     }
     done
 }
 
-/// The file that a link points at, as a plain write would find it; any other path as it is.
+/// The target of a symbolic link, as a plain write would find it; any other path unchanged.
 fn pointed_at(path: &Path) -> PathBuf {
     let Ok(next) = fs::read_link(path) else { return path.to_owned() };
     fs::canonicalize(path).unwrap_or_else(|_| path.parent().unwrap_or(Path::new("")).join(next))
 }
 
-/// Creates a file that did not exist, next to the target. A link at that name is never followed.
+/// Creates a new file next to the target. A link at that name is never followed.
 fn create(target: &Path, mut random: impl FnMut() -> u64) -> io::Result<(PathBuf, File)> {
     loop {
         let mut name = target.as_os_str().to_owned();
@@ -42,17 +42,17 @@ fn create(target: &Path, mut random: impl FnMut() -> u64) -> io::Result<(PathBuf
     }
 }
 
-/// Brings the bytes to the disk and gives the file its name.
+/// Flushes the bytes to disk and renames the file.
 fn finish(mut file: BufWriter<File>, partial: &Path, target: &Path) -> io::Result<()> {
     file.flush()?;
     file.get_ref().sync_all()?;
     if let Ok(old) = fs::metadata(target) {
-        // Whoever may read the old file may read the new one; file systems without modes refuse this.
+        // Keep the old file's permissions; file systems without modes reject this.
         let _ = fs::set_permissions(partial, old.permissions());
     }
     fs::rename(partial, target)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The file is complete; only the durability of its name is at stake, which not every system offers for folders.
+    // The file is complete; this only makes its name durable, which not every system supports for directories.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Update rules of optimisers: one call steps all weights. Every frontend calls these; none has arithmetic of its own.
+//! Update rules of optimisers: one call updates all weights. All frontends call these and have no arithmetic of their
+//! own.
 //!
 //! Weights and states are written in place, once per step (decoupled decay writes a weight once more), so that
-//! restoring after a failed gradient takes back whole steps.
+//! restoring after a failed gradient undoes whole steps.
 
 use crate::terms::value;
 use forerun_array::ops::{self, Preparation};
@@ -9,7 +10,7 @@ use forerun_array::{Arg, Array};
 use forerun_base::{Loc, Result, Scalar};
 use forerun_ops::Point;
 
-/// What a step updates: weights by their gradients, each with a learning rate and a weight decay.
+/// The input of a step: weights and gradients, each with a learning rate and a weight decay.
 pub struct WeightUpdate<'a> {
     /// The weights.
     pub weights: &'a [&'a Array],
@@ -17,18 +18,18 @@ pub struct WeightUpdate<'a> {
     pub gradients: &'a [&'a Array],
     /// Their learning rates.
     pub rates: &'a [f64],
-    /// How much of each weight is added to its gradient, or with decoupled decay subtracted from the weight.
+    /// The fraction of each weight that is added to its gradient, or with decoupled decay subtracted from the weight.
     pub decays: &'a [f64],
-    /// What is done to every gradient before it is used.
+    /// How gradients are prepared before use.
     pub preparation: Preparation,
 }
 
 impl WeightUpdate<'_> {
-    /// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`; without momenta
-    /// `w -= rate (g + decay w)`.
+    /// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`; without momenta `w -= rate (g +
+    /// decay w)`.
     ///
-    /// With `last_rates`, those of the momenta's last update, a momentum is scaled where the rate has changed: then `m` is
-    /// the rate times a velocity that does not depend on rates, as PyTorch keeps it.
+    /// With `last_rates`, the rates of the momenta's last update, a momentum is rescaled if its rate has changed: then
+    /// `m` is the rate times a velocity that does not depend on rates, as in PyTorch.
     pub fn sgd(&self, momenta: Option<&[&Array]>, momentum: f64, last_rates: Option<&[f64]>, loc: Loc) -> Result<()> {
         let (weights, gradients) = (self.weights, self.gradients);
         if let (Some(momenta), Some(last_rates)) = (momenta, last_rates) {
@@ -44,7 +45,7 @@ impl WeightUpdate<'_> {
     }
 
     /// Adam: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w -= rate m / (sqrt(v) + epsilon)`. `counts` are the
-    /// numbers of the steps, from 1 on.
+    /// step numbers, starting at 1.
     pub fn adam(
         &self,
         means: &[&Array],
@@ -56,7 +57,7 @@ impl WeightUpdate<'_> {
         self.check("adam_update", &[means.len(), variances.len(), counts.len()])?;
         let (weights, gradients) = (self.weights, self.gradients);
         if rule.decoupled && self.decays.iter().any(|decay| *decay != 0.0) {
-            // A step of plain descent whose gradients count for nothing applies the decay alone.
+            // A step of plain descent with zero gradients applies only the decay.
             let only_decay = Preparation { rescale: 0.0, clip: None };
             ops::sgd_update(weights, gradients, None, self.rates, self.decays, 0.0, only_decay, loc)?;
         }
@@ -78,7 +79,7 @@ impl WeightUpdate<'_> {
         Ok(())
     }
 
-    /// Nothing is written unless everything is there once per weight.
+    /// Checks, before anything is written, that there is one of everything per weight.
     fn check(&self, op: &'static str, others: &[usize]) -> Result<()> {
         let count = self.weights.len();
         let own = [self.gradients.len(), self.rates.len(), self.decays.len()];
@@ -90,32 +91,32 @@ impl WeightUpdate<'_> {
     }
 }
 
-/// The settings of Adam.
+/// Options of Adam.
 #[derive(Clone, Debug)]
 pub struct AdamOptions {
-    /// How much of the running means and variances stays at each step.
+    /// Decay rates of the running means and variances.
     pub betas: (f64, f64),
-    /// What is added to the divisor.
+    /// Added to the divisor.
     pub epsilon: f64,
-    /// How the start of means and variances at zero is corrected for.
+    /// How the zero initialisation of means and variances is corrected.
     pub correction: Correction,
-    /// Whether the decay shrinks the weights themselves before the step (AdamW), not through the gradient.
+    /// Whether the decay is applied to the weights directly before the step (AdamW), not through the gradient.
     pub decoupled: bool,
 }
 
-/// How Adam corrects for means and variances that start at zero.
+/// How Adam corrects for the zero initialisation of means and variances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// Not at all.
+    /// No correction.
     None,
     /// Through the learning rate, as MXNet does: epsilon is compared with the uncorrected root.
     Rate,
-    /// Through the learning rate and epsilon, as PyTorch does and the paper's first algorithm reads.
+    /// Through the learning rate and epsilon, as in PyTorch and in the paper's first algorithm.
     Full,
 }
 
 impl AdamOptions {
-    /// Learning rate and epsilon of a step.
+    /// The corrected learning rate and epsilon of a step.
     fn corrected(&self, rate: f64, count: u64) -> Result<(f64, f64)> {
         if self.correction == Correction::None {
             return Ok((rate, self.epsilon));

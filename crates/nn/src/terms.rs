@@ -1,4 +1,4 @@
-//! What losses and layers are written in: pointwise ops at one line of the user's program.
+//! Helpers for losses and layers: pointwise ops at one line of the user's program.
 
 use forerun_array::{Arg, Array, ops};
 use forerun_base::{Error, ErrorKind, Loc, Result};
@@ -14,12 +14,12 @@ pub(crate) fn two<'a>(point: Point, a: impl Into<Arg<'a>>, b: impl Into<Arg<'a>>
     ops::pointwise(point, &[a.into(), b.into()], loc)
 }
 
-/// A bad argument or shape.
+/// An error about an argument or a shape.
 pub(crate) fn value(op: &'static str, text: String) -> Error {
     Error::new(ErrorKind::Value, text).in_op(op)
 }
 
-/// Extents as a reshape takes them.
+/// Extents as `reshape` takes them.
 pub(crate) fn extents(shape: &[usize]) -> Vec<isize> {
     shape.iter().map(|d| *d as isize).collect()
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: there and back, and files that are not what they should be.
+//! Checkpoints: round trips, and invalid files.
 
 mod common;
 
@@ -7,7 +7,7 @@ use forerun_base::{DType, Error, ErrorKind};
 use forerun_nn::{BatchNorm, Dense, Init, Layer, Sequential, load, save};
 use std::path::PathBuf;
 
-/// A file of a test's own, gone when the test ends.
+/// A temporary file, removed when the test ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -15,7 +15,7 @@ impl Scratch {
         Scratch(std::env::temp_dir().join(format!("forerun-{}-{name}.safetensors", std::process::id())))
     }
 
-    /// A file with this header and this many zeros after it.
+    /// A file with this header followed by this many zeros.
     fn of(name: &str, header: &str, zeros: usize) -> Scratch {
         let file = Scratch::new(name);
         let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; zeros]].concat();
@@ -39,7 +39,7 @@ fn elements(net: &dyn Layer) -> Vec<(String, Vec<f64>)> {
     net.parameters().iter().map(|p| (p.name().to_owned(), values(&p.array().unwrap()))).collect()
 }
 
-/// What the error says, once it is seen that it names the line that asked.
+/// The message of an error, after checking that it names the calling line.
 fn message(error: &Error) -> String {
     let text = error.to_string();
     let (message, line) = text.split_once('\n').expect("two lines");
@@ -68,7 +68,7 @@ fn there_and_back() {
     load(&used.parameters(), &file.0).unwrap();
     assert_eq!(values(&weight), values(&named(&first, "0.weight").array().unwrap()));
 
-    // Over a file that is there.
+    // Over an existing file.
     named(&used, "0.bias").set(&array(&[7.0, 8.0, 9.0], &[3])).unwrap();
     save(&used.parameters(), &file.0).unwrap();
     load(&fresh.parameters(), &file.0).unwrap();
@@ -103,7 +103,7 @@ fn what_cannot_be_saved() {
     assert!(!file.0.exists());
 }
 
-/// The error of loading into a dense layer of 2 units with 3 inputs; the layer stays as it was.
+/// The error of loading into a dense layer of 2 units with 3 inputs; the layer must not change.
 fn refused(file: &Scratch) -> Error {
     let net = Dense::new(2).in_units(3);
     net.initialize(Init::One).unwrap();

@@ -1,5 +1,5 @@
-//! Checkpoints that were tampered with: whatever the bytes, loading succeeds or fails with a named error. It never panics,
-//! never allocates more than the file has bytes for, and a load that fails changes nothing.
+//! Corrupted checkpoints: whatever the bytes, loading succeeds or fails with a named error. It never panics, never
+//! allocates more than the file has bytes for, and a failed load changes nothing.
 
 mod common;
 
@@ -11,23 +11,23 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Notes the largest allocation of a thread.
+/// Records the largest allocation of a thread.
 struct Noting;
 
 thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards everything to the system's allocator.
 unsafe impl GlobalAlloc for Noting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(layout.size())));
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's guarantee is forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's guarantee is forwarded.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -35,10 +35,10 @@ unsafe impl GlobalAlloc for Noting {
 #[global_allocator]
 static ALLOCATOR: Noting = Noting;
 
-/// What reading takes beside the bytes of the file: buffers of the library, tables, the text of a message.
+/// Memory for reading besides the bytes of the file: buffers of the library, tables, the text of a message.
 const SLACK: usize = 64 << 10;
 
-/// Numbers that look random, the same for the same seed.
+/// Pseudo-random numbers, determined by the seed.
 struct Dice(u64);
 
 impl Dice {
@@ -58,7 +58,7 @@ impl Dice {
     }
 }
 
-/// Numbers and words that readers stumble over.
+/// Numbers and words that often break parsers.
 const TOKENS: &[&str] = &[
     "0",
     "-1",
@@ -105,7 +105,7 @@ fn mutate(file: &[u8], dice: &mut Dice) -> Vec<u8> {
             }
             5 => drop(bytes.splice(at..at + length, dice.pick(TOKENS).bytes()).collect::<Vec<_>>()),
             6 => {
-                // A number of the header becomes another.
+                // Replaces a number of the header.
                 let digits: Vec<usize> = (0..bytes.len()).filter(|i| bytes[*i].is_ascii_digit()).collect();
                 if !digits.is_empty() {
                     let at = dice.pick(&digits);
@@ -169,6 +169,6 @@ fn whatever_the_bytes() {
         }
     }
     std::fs::remove_file(&path).unwrap();
-    // Elements may be changed without harm, and most other changes are seen.
+    // Elements may change without harm, and most other changes are detected.
     assert!(loaded > rounds() / 100 && refused > rounds() / 2, "{loaded} loaded, {refused} refused");
 }

@@ -10,7 +10,7 @@ use forerun_nn::{
     Activation, Adam, BatchNorm, Dense, Embedding, Init, Layer, Samples, Sequential, Sgd, batches, l2_loss,
 };
 
-/// One weight of 1; its gradient for the sum over two samples is 6.
+/// One weight of 1, whose gradient for the sum over two samples is 6.
 fn weight_with_gradient() -> Dense {
     let net = Dense::new(1).without_bias().in_units(1);
     net.initialize(Init::One).unwrap();
@@ -101,7 +101,7 @@ fn statistics_are_not_trained() {
     assert_close(&named(&net, "beta").array().unwrap(), &[-2.0, -2.0], 1e-6);
 }
 
-/// Goes through the samples `epochs` times; gives the loss of the first batch and of the last.
+/// Trains for `epochs` epochs; returns the loss of the first batch and of the last.
 fn train(
     net: &dyn Layer,
     x: &Samples<'_, f32>,
@@ -158,7 +158,7 @@ fn training_goes_on_from_what_was_set() {
     assert_close(&weight(&net), &[2.0], 1e-6);
 }
 
-/// A batch whose indices are bad, in the middle of good ones: restoring leaves no trace of it.
+/// A batch with bad indices between good ones: restoring leaves no trace of it.
 #[test]
 fn a_bad_batch_is_taken_back() {
     fn learnt(bad: bool, adam: bool) -> Vec<Vec<f64>> {

@@ -1,5 +1,5 @@
-//! Prints `python/forerun/_pointwise.py`, or with the argument `npx` `python/forerun/_pointwise_npx.py`: one Python function for
-//! each pointwise row of the catalogue.
+//! Prints `python/forerun/_pointwise.py`, or `python/forerun/_pointwise_npx.py` if the argument is `npx`: one Python
+//! function for each pointwise row of the catalogue.
 //!
 //! Invariant: a new row needs no change here.
 
@@ -10,10 +10,10 @@ fn main() {
     print!("{}", text(if beyond { Namespace::Npx } else { Namespace::Np }));
 }
 
-/// The whole file of a module.
+/// The text of the module.
 fn text(place: Namespace) -> String {
     let rows = || Point::ALL.iter().map(|p| p.row()).filter(|row| row.place == place);
-    // A choice may be asked for places too, so the function that users see is written by hand.
+    // `where` has a one-argument form that returns indices, so its Python function is written by hand.
     let listed = rows().filter(|row| row.class != Class::Select);
     let mut names: Vec<&str> = listed.flat_map(|row| row.aliases.iter().copied().chain([row.name])).collect();
     names.sort_unstable_by_key(|name| natural(name));
@@ -51,12 +51,12 @@ fn text(place: Namespace) -> String {
     out
 }
 
-/// Whether the op is an object with NumPy's methods of ufuncs, and not a function.
+/// Whether Python exposes the op as an object with NumPy's ufunc methods instead of a function.
 fn is_ufunc(row: &PointRow) -> bool {
     row.place == Namespace::Np && row.class != Class::Select
 }
 
-/// A key by which numbers in names are sorted by their size.
+/// A sort key that orders numbers inside names by value.
 fn natural(name: &str) -> String {
     let (mut key, mut number) = (String::new(), String::new());
     for letter in name.chars().chain([' ']) {
@@ -101,7 +101,7 @@ fn function(row: &PointRow) -> String {
     out
 }
 
-/// The sentence as it goes on after a colon: a first word in capitals stays.
+/// The sentence as it continues after a colon: with a lower-case first letter, unless the first word is all capitals.
 fn lower_first(sentence: &str) -> String {
     let mut letters = sentence.chars();
     match (letters.next(), letters.clone().next()) {

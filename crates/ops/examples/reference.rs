@@ -1,4 +1,4 @@
-//! Prints `docs/reference.md`: every row of the catalogue, with what it takes and gives.
+//! Prints `docs/reference.md`: every row of the catalogue with its arguments and dtypes.
 
 use forerun_base::DType;
 use forerun_ops::samples::{Sample, samples};
@@ -34,7 +34,7 @@ fn main() {
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for routine in Routine::all() {
         let row = routine.row();
-        // These are put on the tape to say that nothing flows back through them.
+        // The tape records these ops only to raise an error: they have no gradient.
         let refused = matches!(routine, Routine::Linalg(Linalg::Eig | Linalg::Eigvals));
         let smooth = !refused && (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
         let arrays = Some(row.arguments).filter(|arrays| !arrays.is_empty());
@@ -76,7 +76,7 @@ fn pointwise(row: &PointRow) {
 }
 
 fn structured(row: &OpRow, arguments: &str, samples: &[Sample], smooth: &str) {
-    // What a row takes is what its samples are tried with.
+    // The dtypes of a row are those that its samples use.
     let tried = |d: &DType| samples.iter().any(|s| s.op == row.name && s.error.is_none() && s.dtypes.contains(d));
     let taken: Vec<DType> = DType::ALL.into_iter().filter(tried).collect();
     let first = row.doc.chars().next().into_iter().flat_map(char::to_uppercase);

@@ -1,4 +1,5 @@
-//! Prints `tests/python/rows.json`: what the tests in other languages must know of the pointwise rows, one a line.
+//! Prints `tests/python/rows.json`: the properties of pointwise rows that tests in other languages need, one row per
+//! line.
 
 use forerun_ops::{Namespace, Point, PointRow};
 

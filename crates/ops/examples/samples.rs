@@ -1,4 +1,4 @@
-//! Prints `tests/python/samples.json`: the samples of the catalogue, one a line, for tests in other languages.
+//! Prints `tests/python/samples.json`: the samples of the catalogue for tests in other languages, one per line.
 
 use forerun_ops::Routine;
 use forerun_ops::samples::{Input, Look, REAL, Sample, Value, Values, samples};
@@ -16,7 +16,7 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", "))
 }
 
-/// A sample; what is not said is as in most of them.
+/// A sample as JSON, without the fields that have their default value.
 fn line(sample: &Sample) -> String {
     let mut parts = vec![format!("\"op\": {}", text(sample.op))];
     if Routine::from_name(sample.op).is_some() {

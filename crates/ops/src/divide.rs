@@ -1,21 +1,22 @@
-//! Remainders and floor quotients of floats over [`NumFloat`], without a loop over digits: for quotients that the format holds to the
-//! last whole.
+//! Float remainder and floor division over [`NumFloat`], without a loop over digits. They work if the integer part of
+//! the quotient is exact in the format.
 //!
-//! Invariant: where [`is_near`] holds, the results are the reference's, bit for bit. A fused multiply-add is needed.
+//! Invariant: where [`is_near`] holds, results equal the reference bit for bit. Requires a fused multiply-add.
 
 use crate::num::{Format, Mask, NumFloat};
 
-/// Whether these functions serve: a quotient below [`Format::WHOLE`] by a finite number other than zero.
+/// Whether these functions apply: the quotient is below [`Format::WHOLE`], and the divisor is finite and not zero.
 #[inline(always)]
 pub fn is_near<T: NumFloat>(x: T, y: T) -> T::Mask {
     let near = x.div(y).abs().lt(T::constant(<T::Format as Format>::WHOLE));
     near.and(y.abs().lt(T::constant(f64::INFINITY)))
 }
 
-/// What division towards zero leaves, with the dividend's sign.
+/// The remainder of truncating division, with the sign of the dividend.
 ///
-/// The rounded quotient is never below the true one's whole part, since that is a number of the format, and never more than one
-/// above it. The product's remainder lies within the divisor either way: so it is a number of the format, and exact.
+/// The integer part of the true quotient is representable, so the rounded quotient is never below it, and at most one
+/// above it. In both cases the remainder is smaller than the divisor; it is therefore representable, and the fused
+/// multiply-add computes it exactly.
 #[inline(always)]
 pub fn fmod<T: NumFloat>(x: T, y: T) -> T {
     let whole = x.div(y).trunc();
@@ -24,7 +25,7 @@ pub fn fmod<T: NumFloat>(x: T, y: T) -> T {
     T::select(beyond, left.add(y.copysign(x)), left).copysign(x)
 }
 
-/// Whether what division towards zero leaves is not zero, and its sign not the divisor's.
+/// Whether the truncated remainder is nonzero and its sign differs from the divisor's.
 #[inline(always)]
 fn is_across<T: NumFloat>(left: T, y: T) -> T::Mask {
     let zero = T::constant(0.0);
@@ -32,7 +33,7 @@ fn is_across<T: NumFloat>(left: T, y: T) -> T::Mask {
     below.and(negative.not()).or(zero.lt(left).and(negative))
 }
 
-/// What floor division leaves, with the divisor's sign.
+/// The remainder of floor division, with the sign of the divisor.
 #[inline(always)]
 pub fn remainder<T: NumFloat>(x: T, y: T) -> T {
     let left = fmod(x, y);
@@ -40,14 +41,14 @@ pub fn remainder<T: NumFloat>(x: T, y: T) -> T {
     T::select(is_across(left, y), left.add(y), kept)
 }
 
-/// The quotient, rounded towards minus infinity.
+/// The quotient rounded towards minus infinity.
 #[inline(always)]
 pub fn floor_div<T: NumFloat>(x: T, y: T) -> T {
     let (zero, one) = (T::constant(0.0), T::constant(1.0));
     let left = fmod(x, y);
     let quotient = x.sub(left).div(y);
     let quotient = T::select(is_across(left, y), quotient.sub(one), quotient);
-    // The quotient is whole but for the rounding of the division.
+    // The quotient is an integer apart from the rounding error of the division.
     let floor = quotient.floor();
     let whole = T::select(T::constant(0.5).lt(quotient.sub(floor)), floor.add(one), floor);
     T::select(quotient.eq(zero), zero.copysign(x.div(y)), whole)

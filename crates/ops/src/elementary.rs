@@ -1,6 +1,6 @@
 //! Powers, roots, logarithms and parts of floats, written once over [`NumFloat`].
 //!
-//! Invariant: as for [`crate::math`].
+//! Invariant: the accuracy of [`crate::math`].
 
 use crate::math::{self, exp_of, is_normal, log_parts, polynomial};
 use crate::num::{Format, Mask, NumFloat};
@@ -11,7 +11,7 @@ use std::f64::consts::{LN_2, LOG2_E};
 /// `2^x`.
 #[inline(always)]
 pub fn exp2<T: NumFloat>(x: T) -> T {
-    // Beyond these limits the result no longer changes; NaN passes both.
+    // The result is constant beyond these limits; NaN passes through both.
     let (low, high) = (<T::Format as Tables>::SCALE_LOW, <T::Format as Tables>::SCALE_HIGH);
     let x = T::constant(low).greater(T::constant(high).lesser(x));
     let n = x.rint();
@@ -41,7 +41,8 @@ pub fn log10<T: NumFloat>(x: T) -> T {
     math::log_edges(x, sum.add(rest), &parts)
 }
 
-/// Mantissa in [2/3, 4/3) and whole exponent of a magnitude, denormals too; anything for zero, infinity and NaN.
+/// The mantissa in [2/3, 4/3) and the integer exponent of a magnitude, including denormals. The result is unspecified
+/// for zero, infinity and NaN.
 #[inline(always)]
 pub(crate) fn parts<T: NumFloat>(magnitude: T) -> (T, T) {
     let lift = <T::Format as Format>::LIFT;
@@ -66,7 +67,8 @@ pub fn cbrt<T: NumFloat>(x: T) -> T {
     let (m, e) = if plain { magnitude.split() } else { parts(magnitude) };
     let n = e.mul(third).rint();
     let left = e.sub(n.mul(T::constant(3.0)));
-    // A number between 1/3 and 8/3 and its root to five digits; each step doubles them and more.
+    // `left` lies between 1/3 and 8/3; the polynomial gives its root to five digits, and each step more than doubles
+    // the number of correct digits.
     let is = |v: f64| left.eq(T::constant(v));
     let by = |above: f64, below: f64| {
         T::select(is(1.0), T::constant(above), T::select(is(-1.0), T::constant(below), T::constant(1.0)))
@@ -83,7 +85,7 @@ pub fn cbrt<T: NumFloat>(x: T) -> T {
     if plain { y } else { T::select(is_ordinary(magnitude), y, x) }
 }
 
-/// The hypotenuse of a right triangle, without overflow on the way.
+/// `sqrt(x^2 + y^2)` without intermediate overflow.
 #[inline(always)]
 pub fn hypot<T: NumFloat>(x: T, y: T) -> T {
     let infinity = T::constant(f64::INFINITY);
@@ -107,11 +109,11 @@ pub fn hypot<T: NumFloat>(x: T, y: T) -> T {
 #[inline(always)]
 pub fn logaddexp<T: NumFloat>(x: T, y: T) -> T {
     let rest = math::log1p(math::exp(x.sub(y).abs().neg()));
-    // The difference of equal infinities is NaN.
+    // Equal infinities are a special case, because their difference is NaN.
     T::select(x.eq(y), x.add(T::constant(LN_2)), x.max(y).add(rest))
 }
 
-/// `x * 2^n`, rounded once.
+/// `x * 2^n` with a single rounding.
 #[inline(always)]
 pub fn ldexp<T: NumFloat>(x: T, n: T) -> T {
     let magnitude = x.abs();
@@ -122,7 +124,7 @@ pub fn ldexp<T: NumFloat>(x: T, n: T) -> T {
     T::select(n.eq(n), y, n)
 }
 
-/// The mantissa of a number, in [1/2, 1) and with its sign.
+/// The mantissa of a number: in [1/2, 1), with the sign of the number.
 #[inline(always)]
 pub fn mantissa<T: NumFloat>(x: T) -> T {
     let magnitude = x.abs();

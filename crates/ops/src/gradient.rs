@@ -1,11 +1,11 @@
-//! Gradients: for each op, what flows back to its operands and which values that takes. A tape keeps alive what is named
-//! here and nothing else. Pointwise rules are terms over the catalogue itself, so they differentiate again; they stand in the
-//! rows.
+//! Gradients: for each op, the gradient of each operand and the values it needs. A tape keeps exactly these values
+//! alive. Pointwise rules are terms over the catalogue itself, so they can be differentiated again; they are part of
+//! the rows.
 //!
-//! What flows back to a complex number is complex: its real part is for the real one, its imaginary part for the imaginary one.
+//! The gradient of a complex number is complex: its parts are the gradients of the real and the imaginary part.
 //!
-//! Invariant: a row has a rule and the matches below have no wildcard, so a new op does not compile before somebody has thought
-//! about its gradient.
+//! Invariant: every row has a rule, and the matches below have no wildcard, so a new op does not compile without a
+//! decision about its gradient.
 
 use crate::pointwise::flows;
 use crate::{Op, Point, ReduceKind};
@@ -16,33 +16,33 @@ use std::sync::LazyLock;
 /// A term of a pointwise gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
-    /// What flows back to the result.
+    /// The gradient of the result.
     Grad,
     /// An operand.
     In(u8),
     /// The result.
     Out,
-    /// A number without a width.
+    /// A scalar without a dtype.
     Number(f64),
     /// An op of the catalogue.
     Point(Point, &'static [Term]),
 }
 
-/// What flows back to one operand.
+/// The gradient of one operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flow {
-    /// Nothing: the operand or the result is not a smooth number.
+    /// No gradient: the operand or the result is not a float.
     Nothing,
-    /// Zero: the result does not change with the operand, but for jumps.
+    /// Zero: the result is piecewise constant in the operand.
     Zero,
-    /// This term, summed over what was broadcast.
+    /// This term, summed over broadcast dimensions.
     Term(Term),
 }
 
-/// Which values a rule wants to see again.
+/// The values that a gradient rule reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// A bit an input.
+    /// One bit per input.
     pub inputs: u8,
     /// The result.
     pub output: bool,
@@ -52,12 +52,12 @@ impl Needs {
     /// Neither inputs nor the result.
     pub const NOTHING: Needs = Needs { inputs: 0, output: false };
 
-    /// What either wants.
+    /// The union of both.
     pub fn and(self, other: Needs) -> Needs {
         Needs { inputs: self.inputs | other.inputs, output: self.output || other.output }
     }
 
-    /// This input alone.
+    /// Input `i` alone.
     pub const fn input(i: u8) -> Needs {
         Needs { inputs: 1 << i, output: false }
     }
@@ -75,7 +75,7 @@ impl Term {
 }
 
 impl Flow {
-    /// Which operands and results the flow is made of.
+    /// The operands and results that the term reads.
     pub fn needs(&self) -> Needs {
         match self {
             Flow::Nothing | Flow::Zero => Needs::NOTHING,
@@ -96,9 +96,9 @@ impl From<Term> for Flow {
     }
 }
 
-/// How a row says what flows back: one flow for each operand, or the same for all.
+/// The gradient in a row: one flow per operand, or the same for all.
 pub(crate) trait Rule {
-    /// One flow an operand.
+    /// One flow per operand.
     fn flows(self, arity: usize) -> Vec<Flow>;
 }
 
@@ -120,17 +120,17 @@ impl Term {
         std::array::from_fn(|i| Term::In(i as u8))
     }
 
-    /// An op of the catalogue. (Rules are made once and kept, so their parts may be.)
+    /// A pointwise op as a term. The arguments are leaked: rules are built once and kept for the life of the process.
     fn point<const N: usize>(point: Point, args: [Term; N]) -> Term {
         Term::Point(point, Box::leak(Box::new(args)))
     }
 
-    /// An op of one operand on this.
+    /// Applies a unary op to this term.
     pub(crate) fn of(self, point: Point) -> Term {
         Term::point(point, [self])
     }
 
-    /// An op of two operands on this and another.
+    /// Applies a binary op to this term and another.
     pub(crate) fn with(self, point: Point, other: impl Into<Term>) -> Term {
         Term::point(point, [self, other.into()])
     }
@@ -163,25 +163,25 @@ impl Neg for Term {
     }
 }
 
-/// One term where a condition holds, another where not.
+/// One term where a condition holds, another one elsewhere.
 pub(crate) fn select(condition: Term, yes: impl Into<Term>, no: impl Into<Term>) -> Term {
     Term::point(Point::Where, [condition, yes.into(), no.into()])
 }
 
-/// What flows back to the operand that wins a comparison. At a tie each side gets half, as the slopes on both sides say on
-/// average.
+/// The gradient of the operand that wins a comparison. At a tie each operand gets half, the mean of the one-sided
+/// derivatives.
 pub(crate) fn winner(point: Point, a: Term, b: Term) -> Term {
     select(a.with(Point::Equal, b), Term::Grad * 0.5, select(a.with(point, b), Term::Grad, 0.0))
 }
 
-/// What flows back to a base and its exponent.
+/// The gradients of the base and the exponent of a power.
 pub(crate) fn power(g: Term, a: Term, b: Term, point: Point) -> [Term; 2] {
     let base = g * b * a.with(point, b - 1.0);
     let exponent = g * a.with(point, b) * a.of(Point::Log);
     [select(b.with(Point::Equal, 0.0), 0.0, base), select(a.with(Point::Equal, 0.0), 0.0, exponent)]
 }
 
-/// The derivative of the digamma function; of a negative number by that of one less it.
+/// The derivative of the digamma function. Negative arguments use the reflection formula.
 pub(crate) fn trigamma(a: Term) -> Term {
     let negative = a.with(Point::Less, 0.0);
     let positive = Term::Number(1.0).with(Point::Polygamma, select(negative, 1.0 - a, a));
@@ -189,13 +189,13 @@ pub(crate) fn trigamma(a: Term) -> Term {
     select(negative, PI * PI / (sine * sine) - positive, positive)
 }
 
-/// What flows back to each operand of a pointwise op.
+/// The gradient of each operand of a pointwise op.
 pub fn pointwise(point: Point) -> &'static [Flow] {
     static TABLE: LazyLock<Vec<Vec<Flow>>> = LazyLock::new(|| Point::ALL.iter().map(|p| flows(*p)).collect());
     &TABLE[point as usize]
 }
 
-/// Which values the rule of an op wants to see again for its operand `i`; `None` if nothing flows back to it.
+/// The values that the gradient of operand `i` reads; `None` if the operand has no gradient.
 pub fn needs(op: Op, i: usize) -> Option<Needs> {
     match op {
         Op::Point(point) => match &pointwise(point)[i] {

@@ -1,22 +1,22 @@
-//! Inference: from the shapes and dtypes of the inputs to those of the result, or an error at the user's line.
+//! Inference: computes the shape and dtype of a result from those of the inputs, or fails at the user's line.
 
 use crate::{Class, Op, Point, ReduceKind};
 use forerun_base::{DType, Error, ErrorKind, Kind, MAX_RANK, Result, Scalar, Shape};
 
-/// One argument of a pointwise op, as inference sees it.
+/// One argument of a pointwise op, for inference.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack of inference alone")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgType {
     /// An array.
     Array(DType, Shape),
-    /// A scalar of this family, without a width.
+    /// A Python-style scalar of this kind, without a dtype.
     Scalar(Kind),
 }
 
-/// What a pointwise op computes in and gives.
+/// The inferred dtypes and shape of a pointwise op.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointTypes {
-    /// Operands are cast to this first (but for the condition of `where`).
+    /// Operands are cast to this dtype first, except for the condition of `where`.
     pub compute: DType,
     /// The dtype of the result.
     pub result: DType,
@@ -33,7 +33,7 @@ fn sample(kind: Kind) -> Scalar {
     }
 }
 
-/// The dtype all arguments promote to: arrays first, scalars then without width.
+/// The dtype that all arguments promote to. Scalars have no dtype of their own: they promote after the arrays.
 pub fn promote(args: &[ArgType]) -> DType {
     let arrays = args.iter().filter_map(|a| match a {
         ArgType::Array(d, _) => Some(*d),
@@ -55,7 +55,7 @@ pub fn promote(args: &[ArgType]) -> DType {
     }
 }
 
-/// Inference for pointwise ops. `target` is the dtype a cast goes to.
+/// Inference for pointwise ops. `target` is the destination dtype of a cast.
 pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Result<PointTypes> {
     let row = point.row();
     if args.len() != row.arity {
@@ -96,15 +96,15 @@ pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Resul
     Ok(PointTypes { compute, result, shape })
 }
 
-/// Refuses to drop imaginary parts: whoever means that takes the real part.
+/// Rejects casts from complex to real: callers must take the real part explicitly.
 pub fn check_cast(from: DType, to: DType) -> Result<()> {
     if from.kind() == Kind::Complex && matches!(to.kind(), Kind::Int | Kind::Float) {
-        return Err(Error::new(ErrorKind::Type, format!("{from} has no place for its imaginary part in {to}")));
+        return Err(Error::new(ErrorKind::Type, format!("cannot cast {from} to {to}: the imaginary part would be lost")));
     }
     Ok(())
 }
 
-/// Which axes a reduction removes: a bit a dimension.
+/// The axes of a reduction as a mask, one bit per dimension.
 pub fn axes_mask(shape: &Shape, axes: Option<&[isize]>) -> Result<u32> {
     const { assert!(MAX_RANK <= u32::BITS as usize, "an axis is a bit") };
     let Some(axes) = axes else { return Ok(u32::MAX.checked_shr(u32::BITS - shape.rank() as u32).unwrap_or(0)) };
@@ -119,8 +119,8 @@ pub fn axes_mask(shape: &Shape, axes: Option<&[isize]>) -> Result<u32> {
     Ok(mask)
 }
 
-/// Inference for reductions: the dtype reduced in, the dtype and shape of the result. A sum of half floats is made in single
-/// precision and rounded once; integers are summed in 64 bits, with a sign or without as they are.
+/// Inference for reductions: the dtype of the accumulator, and the dtype and shape of the result. Sums of half floats
+/// accumulate in single precision and round once; integers are summed in 64 bits and keep their signedness.
 pub fn reduce(
     kind: ReduceKind,
     dtype: DType,
@@ -157,20 +157,20 @@ pub fn reduce(
     Ok((compute, result, out))
 }
 
-/// What a matrix product works on, once vectors are promoted to matrices.
+/// The dimensions of a matrix product, after vectors are promoted to matrices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatmulTypes {
     /// Element type of the product.
     pub dtype: DType,
-    /// Stacked dimensions.
+    /// Batch dimensions.
     pub batch: Shape,
-    /// Rows.
+    /// Rows of the result.
     pub m: usize,
-    /// Columns.
+    /// Columns of the result.
     pub n: usize,
-    /// Summed over.
+    /// The contracted extent.
     pub k: usize,
-    /// The result's shape, vectors taken out again.
+    /// The shape of the result, without the dimensions added to vectors.
     pub shape: Shape,
 }
 
@@ -188,7 +188,7 @@ pub fn matmul(a: (DType, Shape), b: (DType, Shape)) -> Result<MatmulTypes> {
     }
     let lead = |s: &Shape| Shape::of(&s[..s.rank().saturating_sub(2)]);
     let Some(batch) = lead(&sa).broadcast(&lead(&sb)) else {
-        return fail(format!("stacked dimensions do not broadcast: {sa} x {sb}"));
+        return fail(format!("batch dimensions do not broadcast: {sa} x {sb}"));
     };
     let mut shape = batch;
     if sa.rank() > 1 {
@@ -223,7 +223,7 @@ pub fn concat(inputs: &[(DType, Shape)], axis: usize) -> Result<(DType, Shape)> 
     Ok((dtype, shape.checked().map_err(|e| e.in_op("concatenate"))?))
 }
 
-/// The shape that rows of `shape` along `axis`, named by indices of a dtype and shape, have together.
+/// The shape of the result of `take` along `axis`.
 pub fn take(op: Op, shape: &Shape, indices: (DType, Shape), axis: usize) -> Result<Shape> {
     let fail = |kind, text: String| Err(Error::new(kind, text).in_op(op.name()));
     let (dtype, named) = indices;
@@ -237,7 +237,7 @@ pub fn take(op: Op, shape: &Shape, indices: (DType, Shape), axis: usize) -> Resu
     Shape::new(&dims).map_err(|e| e.in_op(op.name()))
 }
 
-/// The shape `dims` asks of `size` elements; one dimension may be -1.
+/// The shape that `dims` requests for the elements of `from`; one extent may be -1.
 pub fn reshape(from: &Shape, dims: &[isize]) -> Result<Shape> {
     let size = from.size();
     let fail = || {

@@ -1,12 +1,12 @@
 //! Elementary functions, each written once over [`NumFloat`], for single and double precision and for any vector.
 //!
-//! Invariant: at most 2 ulp from the true value over the whole range in single precision, at most 4 in double, right for
-//! infinities, NaN, denormals and -0.
+//! Invariant: the error is at most 2 ulp in single and 4 ulp in double precision over the whole range. Infinities, NaN,
+//! denormals and -0 are handled.
 
 use crate::elementary::parts;
 use crate::num::{Format, Mask, NumFloat};
 
-/// A polynomial, highest power first.
+/// Evaluates a polynomial; the coefficients start with the highest power.
 #[inline(always)]
 pub(crate) fn polynomial<T: NumFloat>(x: T, coefficients: &'static [f64]) -> T {
     let mut p = T::constant(coefficients[0]);
@@ -16,7 +16,7 @@ pub(crate) fn polynomial<T: NumFloat>(x: T, coefficients: &'static [f64]) -> T {
     p
 }
 
-/// `e^r` for an `r` up to half the logarithm of 2 either way.
+/// `e^r` for `|r| <= ln(2) / 2`.
 #[inline(always)]
 pub(crate) fn exp_of<T: NumFloat>(r: T) -> T {
     let p = polynomial(r, <T::Format as Format>::EXP);
@@ -29,10 +29,10 @@ pub fn exp<T: NumFloat>(x: T) -> T {
     exp_by(x, 0.0)
 }
 
-/// `e^x * 2^by`, without overflow on the way.
+/// `e^x * 2^by` without intermediate overflow.
 #[inline(always)]
 pub(crate) fn exp_by<T: NumFloat>(x: T, by: f64) -> T {
-    // Beyond these limits the result no longer changes; NaN passes both.
+    // The result is constant beyond these limits; NaN passes through both.
     let x = T::constant(<T::Format as Format>::EXP_LOW).greater(T::constant(<T::Format as Format>::EXP_HIGH).lesser(x));
     let n = x.mul(T::constant(std::f64::consts::LOG2_E)).rint();
     let r = n.mul_add(T::constant(-<T::Format as Format>::LN2_HIGH), x);
@@ -40,7 +40,7 @@ pub(crate) fn exp_by<T: NumFloat>(x: T, by: f64) -> T {
     exp_of(r).scale(if by == 0.0 { n } else { n.add(T::constant(by)) })
 }
 
-/// `e^x - 1`, without the cancellation near 0.
+/// `e^x - 1` without cancellation near 0.
 #[inline(always)]
 pub fn expm1<T: NumFloat>(x: T) -> T {
     let one = T::constant(1.0);
@@ -50,11 +50,11 @@ pub fn expm1<T: NumFloat>(x: T) -> T {
     let high = n.mul_add(T::constant(-<T::Format as Format>::LN2_HIGH), near);
     let low = n.mul(T::constant(<T::Format as Format>::LN2_LOW));
     let r = high.sub(low);
-    // What rounding took from the remainder.
+    // The rounding error of the reduced argument.
     let lost = high.sub(r).sub(low);
     let p = polynomial(r, <T::Format as Format>::EXP);
     let rest = p.mul_add(r.mul(r), lost);
-    // 2^n (e^r - 1) + (2^n - 1), the small parts first. Far from 0 the one does not count, and 2^n may overflow.
+    // 2^n (e^r - 1) + (2^n - 1), small terms first. For large `n` the 1 is negligible, and 2^n may overflow.
     let far = T::constant(60.0).lt(n);
     let power = one.scale(T::select(far, T::constant(0.0), n));
     let sum = r.mul_add(power, power.sub(one));
@@ -72,14 +72,15 @@ pub(crate) fn is_normal<T: NumFloat>(x: T) -> T::Mask {
     T::constant(<T::Format as Format>::MIN_NORMAL).le(x).and(x.lt(T::constant(f64::INFINITY)))
 }
 
-/// What a logarithm is made of: the natural one of a positive number is `e` times that of 2, plus `f + b`. (Functions, not a closure
-/// that combines them: that may not be inlined, and is then compiled without the features of the vectors it works on.)
+/// The parts of a logarithm: for a positive number it is `e * ln(2) + f + b`. These are functions instead of a
+/// combining closure, because a closure may not be inlined, and would then be compiled without the target features of
+/// its vectors.
 pub(crate) struct LogParts<T> {
     /// Whether every element is a positive normal number.
     plain: bool,
-    /// Whole.
+    /// The exponent, an integer.
     pub(crate) e: T,
-    /// Exact.
+    /// The mantissa minus 1; exact.
     pub(crate) f: T,
     pub(crate) b: T,
 }
@@ -94,7 +95,7 @@ pub(crate) fn log_parts<T: NumFloat>(x: T) -> LogParts<T> {
     LogParts { plain, e, f, b: f.mul(f).mul(t) }
 }
 
-/// `y` where a logarithm is a number, else what it is.
+/// `y` where the logarithm is finite; otherwise the special value.
 #[inline(always)]
 pub(crate) fn log_edges<T: NumFloat>(x: T, y: T, parts: &LogParts<T>) -> T {
     if parts.plain {
@@ -114,7 +115,7 @@ pub fn log<T: NumFloat>(x: T) -> T {
     log_edges(x, y, &parts)
 }
 
-/// The natural logarithm of `x + lost`, for a `lost` in the last place of `x`.
+/// The natural logarithm of `x + lost`, where `lost` is at most one ulp of `x`.
 #[inline(always)]
 pub(crate) fn log_of<T: NumFloat>(x: T, lost: T) -> T {
     let y = log(x);
@@ -122,21 +123,21 @@ pub(crate) fn log_of<T: NumFloat>(x: T, lost: T) -> T {
     T::select(inside, y.add(lost.div(x)), y)
 }
 
-/// The logarithm of `1 + x`, without the rounding of the sum.
+/// `ln(1 + x)` without the rounding error of the sum.
 #[inline(always)]
 pub fn log1p<T: NumFloat>(x: T) -> T {
     let one = T::constant(1.0);
     let sum = x.add(one);
     let back = sum.sub(one);
-    // What rounding took from the sum, times the slope there.
+    // The rounding error of the sum, times the derivative.
     log_of(sum, x.sub(back).add(one.sub(sum.sub(back)))).copysign(x)
 }
 
-/// The hyperbolic tangent: `(1 - e^-2x) / (1 + e^-2x)`, both sides from one exponential that has lost nothing near 0.
+/// The hyperbolic tangent: `(1 - e^-2x) / (1 + e^-2x)`. Both terms come from one exponential that is accurate near 0.
 #[inline(always)]
 pub fn tanh<T: NumFloat>(x: T) -> T {
     let one = T::constant(1.0);
-    // Beyond this limit the result no longer changes; NaN passes.
+    // The result is constant beyond this limit; NaN passes through.
     let half = T::constant(-20.0).greater(x.abs().neg());
     let exponent = half.add(half);
     let n = exponent.mul(T::constant(std::f64::consts::LOG2_E)).rint();
@@ -144,7 +145,7 @@ pub fn tanh<T: NumFloat>(x: T) -> T {
     let lost = <T::Format as Format>::LN2_LOST;
     let r = if lost == 0.0 { r } else { n.mul_add(T::constant(-lost), r) };
     let bend = polynomial(r, <T::Format as Format>::TANH).mul_add(r.mul(r), r);
-    // The exponential is power + part, and neither is rounded.
+    // The exponential is `power + part`; neither is rounded.
     let power = one.scale(n);
     let part = bend.mul(power);
     one.sub(power).sub(part).div(one.add(power).add(part)).copysign(x)
@@ -153,13 +154,13 @@ pub fn tanh<T: NumFloat>(x: T) -> T {
 /// `1 / (1 + e^-x)`.
 #[inline(always)]
 pub fn sigmoid<T: NumFloat>(x: T) -> T {
-    // The exponential of a negative number: it cannot overflow, so small results keep all their bits.
+    // The exponential of a negative number cannot overflow, so small results keep all their bits.
     let e = exp(x.abs().neg());
     let one = T::constant(1.0);
     let negative = x.lt(T::constant(0.0));
     let below = e.add(one);
     let quotient = T::select(negative, e, one).div(below);
-    // What rounding took from the denominator, times the derivative: without it the error reaches 2.3 ulp.
+    // The rounding error of the denominator, times the derivative: without it the error reaches 2.3 ulp.
     let lost = e.sub(below.sub(one));
     let inverse = T::select(negative, one.sub(quotient), quotient);
     lost.mul(inverse).neg().mul_add(quotient, quotient)
@@ -177,7 +178,7 @@ pub fn erf<T: NumFloat>(x: T) -> T {
     T::select(magnitude.lt(T::constant(0.75)), near, far).copysign(x)
 }
 
-/// Sine and cosine of a full turn times `x`, for `x` in [0, 1].
+/// Sine and cosine of `2 pi x`, for `x` in [0, 1].
 #[inline(always)]
 pub fn sin_cos_turn<T: NumFloat>(x: T) -> (T, T) {
     let quarters = x.mul(T::constant(4.0));
@@ -192,7 +193,7 @@ pub fn sin_cos_turn<T: NumFloat>(x: T) -> (T, T) {
     (T::select(is(2.0).or(is(3.0)), s.neg(), s), T::select(is(1.0).or(is(2.0)), c.neg(), c))
 }
 
-/// Two independent normal numbers from two uniform ones, the first in (0, 1], by Box and Muller's method.
+/// Two independent normal numbers from two uniform ones, the first in (0, 1], by the Box-Muller method.
 #[inline(always)]
 pub fn normal_pair<T: NumFloat>(u: T, v: T) -> (T, T) {
     let radius = log(u).mul(T::constant(-2.0)).sqrt();

@@ -1,13 +1,13 @@
-//! The traits that pointwise bodies are written over. A type that implements them is one element (the reference:
-//! `f32`, `f64`, `i32`, `i64`, `u64`, `bool`) or a vector of elements; a body cannot tell which. The other dtypes are
-//! computed in one of these, their carrier.
+//! The traits that pointwise bodies are generic over. An implementor is a single element (the reference: `f32`, `f64`,
+//! `i32`, `i64`, `u64`, `bool`) or a vector of elements; a body cannot tell the difference. Other dtypes are computed
+//! in one of these, their carrier.
 //!
-//! Invariant: every method acts on each element alone, so a vector gives the bits its elements would give one
-//! by one. (Only [`NumFloat::mul_add`] may differ: an instruction set without a fused form rounds twice.)
+//! Invariant: every method acts on each element separately, so a vector gives the same bits as its elements one by one.
+//! The exception is [`NumFloat::mul_add`]: an instruction set without a fused form rounds twice.
 
 use crate::tables::Tables;
 
-/// The outcome of a comparison, one truth value an element.
+/// The result of a comparison: one truth value per element.
 pub trait Mask: Copy {
     /// Both.
     fn and(self, other: Self) -> Self;
@@ -17,9 +17,9 @@ pub trait Mask: Copy {
     fn not(self) -> Self;
 }
 
-/// What every dtype can do. On truth values `add` and `max` are or, `mul` and `min` are and.
+/// Methods of every dtype. On truth values, `add` and `max` are "or"; `mul` and `min` are "and".
 pub trait Num: Copy {
-    /// What comparisons give.
+    /// The result of comparisons.
     type Mask: Mask;
 
     /// Sum; integers wrap.
@@ -42,7 +42,7 @@ pub trait Num: Copy {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// Integers and floats; of an unsigned integer, the negative is what wraps to it.
+/// Integers and floats. Negation of unsigned integers wraps.
 pub trait NumSigned: Num {
     /// A small constant.
     fn small(value: i8) -> Self;
@@ -52,24 +52,24 @@ pub trait NumSigned: Num {
     fn neg(self) -> Self;
     /// Quotient rounded towards minus infinity; an integer divided by zero is zero.
     fn floor_div(self, other: Self) -> Self;
-    /// What [`NumSigned::floor_div`] leaves, with the divisor's sign; an integer modulo zero is zero.
+    /// The remainder of [`NumSigned::floor_div`], with the divisor's sign; an integer modulo zero is zero.
     fn remainder(self, other: Self) -> Self;
-    /// What division towards zero leaves, with the dividend's sign; an integer modulo zero is zero.
+    /// The remainder of truncating division, with the dividend's sign; an integer modulo zero is zero.
     fn fmod(self, other: Self) -> Self;
-    /// Power; an integer to a negative one is zero unless the base is 1 or -1.
+    /// Power; an integer to a negative power is zero unless the base is 1 or -1.
     fn power(self, other: Self) -> Self;
-    /// The same for one element, without a fused multiply-add: the last bits of a float may differ.
+    /// Power of one element without a fused multiply-add: the last bits of a float may differ.
     #[inline(always)]
     fn power_unfused(self, other: Self) -> Self {
         self.power(other)
     }
-    /// Rounded down; an integer stays.
+    /// Rounded down; the identity for integers.
     fn floor(self) -> Self;
-    /// Rounded up; an integer stays.
+    /// Rounded up; the identity for integers.
     fn ceil(self) -> Self;
-    /// Rounded towards zero; an integer stays.
+    /// Rounded towards zero; the identity for integers.
     fn trunc(self) -> Self;
-    /// Rounded to nearest, ties to even; an integer stays.
+    /// Rounded to nearest, ties to even; the identity for integers.
     fn rint(self) -> Self;
 }
 
@@ -91,9 +91,9 @@ pub trait NumWhole: NumSigned + NumBits {
     fn gcd(self, other: Self) -> Self;
     /// The least common multiple, not negative; wraps.
     fn lcm(self, other: Self) -> Self;
-    /// Shifted left; zero if by a negative number or by as many bits as there are.
+    /// Shifted left; zero if `by` is negative or at least the number of bits.
     fn shift_left(self, by: Self) -> Self;
-    /// Shifted right, the sign filling up; by a negative number or by as many bits as there are, the sign alone.
+    /// Arithmetic right shift; 0 or -1, by the sign, if `by` is negative or at least the number of bits.
     fn shift_right(self, by: Self) -> Self;
 }
 
@@ -101,7 +101,7 @@ pub trait NumWhole: NumSigned + NumBits {
 pub trait NumFloat: NumSigned {
     /// Single or double precision.
     type Format: Format;
-    /// Whether a body may ask [`NumFloat::all`]. A script has no branches: the body that writes it must not ask.
+    /// Whether a body may call [`NumFloat::all`]. Recording a script requires a body without branches.
     const BRANCHES: bool = false;
 
     /// A constant, rounded to the format.
@@ -110,24 +110,26 @@ pub trait NumFloat: NumSigned {
     fn div(self, other: Self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
-    /// `self * b + c`, rounded once where the instruction set has it.
+    /// `self * b + c`; rounded once where the instruction set has a fused form.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `self` if it is less, else `other`: so `other` if either is NaN.
+    /// `self` if it is less than `other`, otherwise `other`; so `other` if either is NaN.
     fn lesser(self, other: Self) -> Self;
-    /// `self` if it is greater, else `other`: so `other` if either is NaN.
+    /// `self` if it is greater than `other`, otherwise `other`; so `other` if either is NaN.
     fn greater(self, other: Self) -> Self;
     /// `self` with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
-    /// `self * 2^n`, rounded once, for a whole `n` and a `self` near 1. Whatever NaN makes of it is NaN.
+    /// `self * 2^n` with a single rounding, for an integer `n` and a `self` near 1. NaN in `n` gives NaN.
     fn scale(self, n: Self) -> Self;
-    /// `(m, e)` with `self = m * 2^e`, `e` whole and `m` in [2/3, 4/3), for a positive normal number; anything for others.
+    /// `(m, e)` with `self = m * 2^e`, `e` an integer and `m` in [2/3, 4/3), for a positive normal number; unspecified
+    /// for others.
     fn split(self) -> (Self, Self);
-    /// The quadrant of an angle, 0 to 3, and what is left of it, at most a little more than an eighth of a turn either way, as
-    /// a sum of two: so that the rest is right for every angle. NaN for what is infinite.
+    /// Argument reduction by multiples of pi / 2: the quadrant, 0 to 3, and the remainder as an unevaluated sum of two
+    /// numbers. The remainder is at most slightly above pi / 4 in magnitude. Infinity gives NaN.
     fn turns(self) -> [Self; 3];
-    /// The next number on the way to `other`.
+    /// The next representable number towards `other`.
     fn next_after(self, other: Self) -> Self;
-    /// Whether the mask holds for every element, so that a body may leave out its other cases: it gives the same bits either way.
+    /// Whether the mask holds for every element, so that a body can skip its other cases. The bits of the result are
+    /// the same either way.
     #[inline(always)]
     fn all(_: Self::Mask) -> bool {
         false
@@ -140,7 +142,7 @@ pub trait Format: Tables {
     const EXP: &'static [f64];
     /// `(ln(1 + f) - f + f^2 / 2) / f^3` on [-1/3, 1/3], highest power first.
     const LOG: &'static [f64];
-    /// As [`Format::EXP`], with the least relative error of `e^r - 1`.
+    /// As [`Format::EXP`], fitted to minimise the relative error of `e^r - 1`.
     const TANH: &'static [f64];
     /// `sin(pi t / 2) / t` in `t^2` for t up to 1/2, highest power first.
     const SIN: &'static [f64];
@@ -150,23 +152,23 @@ pub trait Format: Tables {
     const ERF: &'static [f64];
     /// `(1 - erf(x)) e^(x^2)` in `(x - 2) / (x + 2)` for x from 3/4 to [`Format::ERF_HIGH`], highest power first.
     const ERFC: &'static [f64];
-    /// From it on `erf` is 1.
+    /// `erf` is 1 from here on.
     const ERF_HIGH: f64;
-    /// The leading bits of ln 2: any exponent times it is exact.
+    /// The leading bits of ln 2; the product with any exponent is exact.
     const LN2_HIGH: f64;
-    /// The rest of ln 2.
+    /// ln 2 minus [`Format::LN2_HIGH`].
     const LN2_LOW: f64;
-    /// What rounding to the format takes from ln 2; zero where it is so little that a few times it do not count.
+    /// The part of ln 2 below `LN2_LOW`; zero where it is negligible.
     const LN2_LOST: f64;
-    /// Below it `exp` is zero.
+    /// `exp` is zero below this.
     const EXP_LOW: f64;
-    /// Above it `exp` is infinite.
+    /// `exp` is infinite above this.
     const EXP_HIGH: f64;
     /// The smallest normal number.
     const MIN_NORMAL: f64;
-    /// A power of two that makes every denormal normal, as an exponent.
+    /// The exponent of a power of two that makes every denormal normal.
     const LIFT: i32;
-    /// Up to it every whole number is in the format.
+    /// All integers up to this one are representable.
     const WHOLE: f64;
 }
 

@@ -1,4 +1,4 @@
-//! The catalogue's list: pointwise rows, structured ops and composites, one row each.
+//! The ops of the catalogue: pointwise rows, structured ops and composites, one row each.
 
 use crate::{Point, Routine, structured};
 
@@ -10,17 +10,17 @@ pub enum ReduceKind {
     Sum,
     /// Product, 1 when empty.
     Prod,
-    /// Largest; NaN if any is.
+    /// Largest; NaN if any element is NaN.
     Max,
-    /// Smallest; NaN if any is.
+    /// Smallest; NaN if any element is NaN.
     Min,
-    /// Index of the first largest (or first NaN), as int64.
+    /// Index of the first largest element (or first NaN), as int64.
     ArgMax,
-    /// Index of the first smallest (or first NaN), as int64.
+    /// Index of the first smallest element (or first NaN), as int64.
     ArgMin,
-    /// Largest of what is not NaN; NaN if all are.
+    /// Largest, ignoring NaN; NaN if all elements are NaN.
     NanMax,
-    /// Smallest of what is not NaN; NaN if all are.
+    /// Smallest, ignoring NaN; NaN if all elements are NaN.
     NanMin,
 }
 
@@ -28,30 +28,30 @@ pub enum ReduceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FillKind {
-    /// Scalar 0 everywhere.
+    /// Every element is immediate 0.
     Full,
-    /// `start + i * step`, computed in double or int64 and rounded once. Scalars: start, step, as bits of
-    /// float64 for float dtypes and of int64 for the others.
+    /// `start + i * step`, computed in double or int64 and rounded once. Immediates: start and step, as float64 bits
+    /// for float dtypes and int64 bits for others.
     Arange,
-    /// 1 on the k-th diagonal of the last two dimensions, else 0. Scalar 0: k as int64 bits.
+    /// 1 on the k-th diagonal of the last two dimensions, else 0. Immediate 0: k as int64 bits.
     Eye,
-    /// Standard normal numbers. Scalars: the key, the first counter block.
+    /// Standard normal numbers. Immediates: the key and the first counter block.
     Normal,
-    /// Uniform numbers in [0, 1). Scalars: the key, the first counter block.
+    /// Uniform numbers in [0, 1). Immediates: the key and the first counter block.
     Uniform,
 }
 
-/// What an index beyond the ends of an axis means.
+/// How an index outside of an axis is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Beyond {
-    /// A failure. Negative indices count from the end.
+    /// An error. Negative indices count from the end.
     Raise,
-    /// The nearest end; negative indices are the first.
+    /// Clamped to the nearest end; negative indices become 0.
     Clip,
-    /// Counted round and round.
+    /// Modulo the extent.
     Wrap,
-    /// A failure; so are negative indices. For numbers of classes.
+    /// An error, for negative indices as well. Used for class numbers.
     Refuse,
 }
 
@@ -67,7 +67,7 @@ impl Beyond {
         }
     }
 
-    /// The position an index means on an axis of this extent, which is not 0; `None` if it fails.
+    /// The position of an index on an axis of this extent, which must not be 0; `None` if the index is an error.
     #[inline(always)]
     pub fn position(self, index: i64, extent: usize) -> Option<usize> {
         let n = extent as i64;
@@ -82,7 +82,7 @@ impl Beyond {
         }
     }
 
-    /// Whether an index may fail.
+    /// Whether an index can be an error.
     pub fn may_fail(self) -> bool {
         matches!(self, Beyond::Raise | Beyond::Refuse)
     }
@@ -93,34 +93,34 @@ impl Beyond {
 pub enum Op {
     /// Tier 1: element by element.
     Point(Point),
-    /// Another layout of the same elements; never a copy.
+    /// Another layout over the same elements; never copies.
     View,
-    /// Fewer dimensions.
+    /// A reduction over axes.
     Reduce(ReduceKind),
     /// A matrix product.
     Matmul,
-    /// Arrays one after another.
+    /// Concatenation.
     Concat,
-    /// A base with a region overwritten.
+    /// A copy of a base with a region overwritten.
     Update,
-    /// Rows along an axis, named by an array of indices.
+    /// Rows along an axis, selected by an index array.
     Take,
-    /// A base with updates added to the rows that indices name.
+    /// A base with updates added to the rows that an index array selects.
     ScatterAdd,
-    /// From parameters alone.
+    /// An array computed from parameters alone.
     Fill(FillKind),
     /// A function over dense arrays.
     Routine(Routine),
-    /// The same elements on another device.
+    /// A copy of the elements on another device.
     Transfer,
 }
 
 /// How an op is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// One row with a body.
+    /// One row with a body over single elements.
     Pointwise,
-    /// Inference and kernels of its own.
+    /// An op with its own inference and kernels.
     Structured,
     /// A function over other ops.
     Composite,
@@ -129,22 +129,22 @@ pub enum Tier {
 /// One row of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct OpRow {
-    /// The name users and messages know.
+    /// The name in frontends and messages.
     pub name: &'static str,
-    /// Its arguments, arrays first. Attributes of a routine are declared apart: see [`Routine::attributes`].
+    /// The arguments, arrays first. Attributes of a routine are declared separately: see [`Routine::attributes`].
     pub arguments: &'static str,
-    /// How it is declared.
+    /// How the op is declared.
     pub tier: Tier,
     /// Number of array inputs; `None` for any number.
     pub arity: Option<u8>,
-    /// Whether it may be dropped when nobody can look: it cannot fail once it was submitted.
+    /// Whether the op cannot fail after submission. Such an op may be dropped if nobody can read its result.
     pub infallible: bool,
     /// One sentence for the reference.
     pub doc: &'static str,
 }
 
 impl Op {
-    /// The name users and messages know.
+    /// The name in frontends and messages.
     pub fn name(self) -> &'static str {
         match self {
             Op::Point(p) => p.row().name,
@@ -172,17 +172,17 @@ impl Op {
         }
     }
 
-    /// Whether a result nobody can look at need not be computed: most ops fail, if at all, when they are submitted.
+    /// Whether the op cannot fail after submission, so that it may be dropped if nobody can read its result.
     pub fn infallible(self) -> bool {
         structured::row(self).is_none_or(|row| row.infallible)
     }
 
-    /// Structural ops read elements other than the one they write; the rest is pointwise.
+    /// Whether each element of the result depends only on the corresponding elements of the operands.
     pub fn is_pointwise(self) -> bool {
         matches!(self, Op::Point(_) | Op::Fill(FillKind::Full))
     }
 
-    /// A 16-bit code, one for each op, for records and keys.
+    /// A unique 16-bit code, for records and keys.
     pub fn code(self) -> u16 {
         match self {
             Op::Point(p) => p as u16,

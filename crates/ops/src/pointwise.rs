@@ -1,8 +1,8 @@
-//! Tier 1 of the catalogue: pointwise ops, one row each. A row says the name, what dtypes the op takes and gives,
-//! its body over the traits of [`crate::num`], its gradient, how right it is and where Python has it; everything else that
-//! knows pointwise ops walks the rows.
+//! Tier 1 of the catalogue: pointwise ops, one row each. A row has the name, the dtypes the op takes and gives, its
+//! body over the traits of [`crate::num`], its gradient, its accuracy and its place in Python. All other code about
+//! pointwise ops iterates over the rows.
 //!
-//! Invariant: adding a pointwise op is adding one row to [`for_each_point!`].
+//! Invariant: adding a pointwise op means adding one row to [`for_each_point!`].
 
 use crate::gradient::{Flow, Rule, Term, power, select, trigamma, winner};
 use crate::num::{Mask, Num, NumBits, NumFloat, NumSigned, NumWhole};
@@ -11,12 +11,12 @@ use forerun_base::{DType, Error, ErrorKind, Kind, Result};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E, PI};
 use std::fmt;
 
-/// Calls `$then!` with every row: `(Variant, "name", arity, Class, "doc", |args| body; |g, y| gradient; off, place [aliases]
-/// call => shown)`.
+/// Calls `$then!` with every row: `(Variant, "name", arity, Class, "doc", |args| body; |g, y| gradient; off, place
+/// [aliases] call => shown)`.
 ///
-/// `T` is the operands' type. The gradient says what flows back to each argument, as terms over the arguments, the result `y` and
-/// what flows back to it, `g`. `off` is by how many units in the last place a float result may differ from the true one. The place
-/// is the Python module that has the op, and the call there, on NumPy's or other names, is its example.
+/// `T` is the type of the operands. The gradient is one term per argument, over the arguments, the result `y` and its
+/// gradient `g`. `off` is the largest error of a float result, in ulp. The place is the Python module with the op; the
+/// call is its example there.
 #[macro_export]
 macro_rules! for_each_point {
     ($then:path) => {
@@ -33,13 +33,13 @@ macro_rules! for_each_point {
                 |g, y| [g / b, -(g / b) * (a / b)]; 0, np ["true_divide"] "np.array([1, 2]), 4" => "array([0.25, 0.5 ])")
             (FloorDivide, "floor_divide", 2, Number, "Quotient rounded towards minus infinity.", |a, b| a.floor_div(b);
                 |g, y| Zero; 0, np [] "np.array([-7, 7]), 2" => "array([-4,  3])")
-            (Remainder, "remainder", 2, Number, "What floor division leaves, with the divisor's sign.", |a, b| a.remainder(b);
+            (Remainder, "remainder", 2, Number, "Remainder of floor division, with the divisor's sign.", |a, b| a.remainder(b);
                 |g, y| [g, -(g * a.with(FloorDivide, b))]; 0, np ["mod"] "np.array([-7, 7]), 3" => "array([2, 1])")
-            (Fmod, "fmod", 2, Number, "What division towards zero leaves, with the dividend's sign.", |a, b| a.fmod(b);
+            (Fmod, "fmod", 2, Number, "Remainder of truncating division, with the dividend's sign.", |a, b| a.fmod(b);
                 |g, y| [g, -(g * (a / b).of(Trunc))]; 0, np [] "np.array([-7, 7]), 3" => "array([-1,  1])")
-            (Power, "power", 2, Number, "The first to the power of the second.", |a, b| a.power(b);
+            (Power, "power", 2, Number, "x1 to the power of x2.", |a, b| a.power(b);
                 |g, y| power(g, a, b, Power); 2, np ["pow"] "np.array([2, 3]), 2" => "array([4, 9])")
-            (FloatPower, "float_power", 2, Float, "The first to the power of the second, in a float.", |a, b| a.power(b);
+            (FloatPower, "float_power", 2, Float, "x1 to the power of x2, computed in floats.", |a, b| a.power(b);
                 |g, y| power(g, a, b, FloatPower); 2, np [] "np.array([2, 3]), -1" => "array([0.5       , 0.33333334])")
             (Negative, "negative", 1, Number, "Negation.", |a| a.neg();
                 |g, y| [-g]; 0, np [] "np.array([1, -2])" => "array([-1,  2])")
@@ -47,41 +47,41 @@ macro_rules! for_each_point {
                 |g, y| [g]; 0, np [] "np.array([1, -2])" => "array([ 1, -2])")
             (Abs, "abs", 1, Any, "Absolute value.", |a| a.abs();
                 |g, y| [g * a.of(Sign)]; 0, np ["absolute"] "np.array([1, -2])" => "array([1, 2])")
-            (Fabs, "fabs", 1, Float, "Absolute value, in a float.", |a| a.abs();
+            (Fabs, "fabs", 1, Float, "Absolute value, as a float.", |a| a.abs();
                 |g, y| [g * a.of(Sign)]; 0, np [] "np.array([1, -2])" => "array([1., 2.])")
-            (Sign, "sign", 1, Number, "-1, 0 or 1 by the sign; NaN stays.", |a| {
+            (Sign, "sign", 1, Number, "The sign: -1, 0 or 1; NaN for NaN.", |a| {
                 let (zero, one) = (T::small(0), T::small(1));
                 T::select(zero.lt(a), one, T::select(a.lt(zero), T::small(-1), T::select(a.eq(zero), zero, a)))
             };
                 |g, y| Zero; 0, np [] "np.array([-5.0, 0.0, 5.0])" => "array([-1.,  0.,  1.])")
-            (Copysign, "copysign", 2, Float, "The first with the sign of the second.", |a, b| a.copysign(b);
+            (Copysign, "copysign", 2, Float, "x1 with the sign of x2.", |a, b| a.copysign(b);
                 |g, y| [(g * a.of(Sign) * Term::Number(1.0).with(Copysign, b)).into(), Zero]; 0,
                 np [] "np.array([1.0, 2.0]), np.array([-1.0, 1.0])" => "array([-1.,  2.])")
-            (Signbit, "signbit", 1, Predicate, "Whether the sign is minus, that of a zero or NaN too.", |a| {
+            (Signbit, "signbit", 1, Predicate, "Whether the sign bit is set, also for zeros and NaN.", |a| {
                 T::constant(1.0).copysign(a).lt(T::constant(0.0))
             };
                 |g, y| Nothing; 0, np [] "np.array([-1.0, 0.0, -0.0])" => "array([ True, False,  True])")
-            (Heaviside, "heaviside", 2, Float, "0 below zero, 1 above it, the second at zero.", |a, b| {
+            (Heaviside, "heaviside", 2, Float, "0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0.", |a, b| {
                 let (zero, one) = (T::constant(0.0), T::constant(1.0));
                 T::select(a.lt(zero), zero, T::select(zero.lt(a), one, T::select(a.eq(zero), b, a)))
             };
                 |g, y| [Zero, select(a.with(Equal, 0.0), g, 0.0).into()]; 0,
                 np [] "np.array([-2.0, 0.0, 3.0]), 0.5" => "array([0. , 0.5, 1. ])")
-            (NextAfter, "nextafter", 2, Float, "The next number on the way from the first to the second.", |a, b| a.next_after(b);
+            (NextAfter, "nextafter", 2, Float, "The next representable number after x1 towards x2.", |a, b| a.next_after(b);
                 |g, y| [g.into(), Zero]; 0, np [] "np.array([0.0, 1.0]), 2.0" => "array([1.4012985e-45, 1.0000001e+00])")
-            (Square, "square", 1, Number, "Product with itself.", |a| a.mul(a);
+            (Square, "square", 1, Number, "Square.", |a| a.mul(a);
                 |g, y| [g * (a * 2.0)]; 0, np [] "np.array([2, -3])" => "array([4, 9])")
             (Sqrt, "sqrt", 1, Float, "Square root.", |a| a.sqrt();
                 |g, y| [g * 0.5 / y]; 0, np [] "np.array([4.0, 9.0])" => "array([2., 3.])")
             (Cbrt, "cbrt", 1, Float, "Cube root.", |a| elementary::cbrt(a);
                 |g, y| [g / (y * y * 3.0)]; 2, np [] "np.array([8.0, -27.0])" => "array([ 2., -3.])")
-            (Hypot, "hypot", 2, Float, "The length of the hypotenuse, without overflow on the way.", |a, b| elementary::hypot(a, b);
+            (Hypot, "hypot", 2, Float, "sqrt(x1^2 + x2^2), without intermediate overflow.", |a, b| elementary::hypot(a, b);
                 |g, y| [g * (a / y), g * (b / y)]; 2, np [] "np.array([3.0, 5.0]), np.array([4.0, 12.0])" => "array([ 5., 13.])")
-            (Reciprocal, "reciprocal", 1, Float, "One divided by it.", |a| T::constant(1.0).div(a);
+            (Reciprocal, "reciprocal", 1, Float, "Reciprocal, 1 / x.", |a| T::constant(1.0).div(a);
                 |g, y| [-(g * (y * y))]; 0, np [] "np.array([2.0, 4.0])" => "array([0.5 , 0.25])")
-            (Exp, "exp", 1, Float, "e to its power.", |a| math::exp(a);
+            (Exp, "exp", 1, Float, "Exponential, e^x.", |a| math::exp(a);
                 |g, y| [g * y]; 2, np [] "np.array([0.0])" => "array([1.])")
-            (Exp2, "exp2", 1, Float, "2 to its power.", |a| elementary::exp2(a);
+            (Exp2, "exp2", 1, Float, "2^x.", |a| elementary::exp2(a);
                 |g, y| [g * y * LN_2]; 2, np [] "np.array([3.0, -1.0])" => "array([8. , 0.5])")
             (Log, "log", 1, Float, "Natural logarithm.", |a| math::log(a);
                 |g, y| [g / a]; 2, np [] "np.array([1.0])" => "array([0.])")
@@ -89,18 +89,18 @@ macro_rules! for_each_point {
                 |g, y| [g / a * LOG2_E]; 2, np [] "np.array([1.0, 8.0])" => "array([0., 3.])")
             (Log10, "log10", 1, Float, "Logarithm to base 10.", |a| elementary::log10(a);
                 |g, y| [g / a * LOG10_E]; 2, np [] "np.array([1.0, 1000.0])" => "array([0., 3.])")
-            (Expm1, "expm1", 1, Float, "e to its power, less one.", |a| math::expm1(a);
+            (Expm1, "expm1", 1, Float, "e^x - 1, accurate near 0.", |a| math::expm1(a);
                 |g, y| [g * (y + 1.0)]; 2, np [] "np.array([0.0])" => "array([0.])")
-            (Log1p, "log1p", 1, Float, "Natural logarithm of one more.", |a| math::log1p(a);
+            (Log1p, "log1p", 1, Float, "Natural logarithm of 1 + x, accurate near 0.", |a| math::log1p(a);
                 |g, y| [g / (a + 1.0)]; 2, np [] "np.array([0.0])" => "array([0.])")
-            (LogAddExp, "logaddexp", 2, Float, "Natural logarithm of the sum of the exponentials.", |a, b| elementary::logaddexp(a, b);
+            (LogAddExp, "logaddexp", 2, Float, "log(exp(x1) + exp(x2)), without intermediate overflow.", |a, b| elementary::logaddexp(a, b);
                 |g, y| [g * (a - b).of(Sigmoid), g * (b - a).of(Sigmoid)]; 8,
                 np [] "np.array([0.0, -np.inf]), 0.0" => "array([0.6931472, 0.       ])")
-            (Ldexp, "ldexp", 2, Float, "The first times 2 to the power of the second, rounded once.", |a, b| elementary::ldexp(a, b);
+            (Ldexp, "ldexp", 2, Float, "x1 * 2^x2, rounded once.", |a, b| elementary::ldexp(a, b);
                 |g, y| [g.with(Ldexp, b).into(), Zero]; 0, np [] "np.array([0.5, 3.0]), np.array([3, -1])" => "array([4. , 1.5])")
-            (Mantissa, "mantissa", 1, Float, "Itself over the power of 2 that brings it to between 1/2 and 1.", |a| elementary::mantissa(a);
+            (Mantissa, "mantissa", 1, Float, "Mantissa m of x = m * 2^e, with 1/2 <= |m| < 1.", |a| elementary::mantissa(a);
                 |g, y| [g.with(Ldexp, -a.of(Exponent))]; 0, hidden [] "" => "")
-            (Exponent, "exponent", 1, Float, "The exponent of the power of 2 that brings it to between 1/2 and 1.", |a| elementary::exponent(a);
+            (Exponent, "exponent", 1, Float, "Exponent e of x = m * 2^e, with 1/2 <= |m| < 1.", |a| elementary::exponent(a);
                 |g, y| Zero; 0, hidden [] "" => "")
             (Sin, "sin", 1, Float, "Sine.", |a| trig::sin(a);
                 |g, y| [g * a.of(Cos)]; 2, np [] "np.array([0.0, np.pi / 2])" => "array([0., 1.])")
@@ -114,7 +114,7 @@ macro_rules! for_each_point {
                 |g, y| [-(g / (1.0 - a * a).of(Sqrt))]; 2, np ["arccos"] "np.array([1.0, -1.0])" => "array([0.       , 3.1415927])")
             (Atan, "atan", 1, Float, "Arctangent.", |a| trig::atan(a);
                 |g, y| [g / (a * a + 1.0)]; 2, np ["arctan"] "np.array([0.0, np.inf])" => "array([0.       , 1.5707964])")
-            (Atan2, "atan2", 2, Float, "The angle of the point whose second coordinate comes first.", |a, b| trig::atan2(a, b);
+            (Atan2, "atan2", 2, Float, "The angle of the point (x2, x1), by quadrant.", |a, b| trig::atan2(a, b);
                 |g, y| [g * (b / (a * a + b * b)), -(g * (a / (a * a + b * b)))]; 2,
                 np ["arctan2"] "np.array([0.0, 1.0]), np.array([-1.0, 0.0])" => "array([3.1415927, 1.5707964])")
             (Sinh, "sinh", 1, Float, "Hyperbolic sine.", |a| trig::sinh(a);
@@ -129,9 +129,9 @@ macro_rules! for_each_point {
                 |g, y| [g / (a * a - 1.0).of(Sqrt)]; 2, np ["arccosh"] "np.array([1.0])" => "array([0.])")
             (Atanh, "atanh", 1, Float, "Inverse hyperbolic tangent.", |a| trig::atanh(a);
                 |g, y| [g / (1.0 - a * a)]; 2, np ["arctanh"] "np.array([0.0, 1.0])" => "array([ 0., inf])")
-            (Degrees, "degrees", 1, Float, "An angle in degrees.", |a| a.mul(T::constant(180.0 / PI));
+            (Degrees, "degrees", 1, Float, "Converts radians to degrees.", |a| a.mul(T::constant(180.0 / PI));
                 |g, y| [g * (180.0 / PI)]; 2, np ["rad2deg"] "np.array([np.pi])" => "array([180.])")
-            (Radians, "radians", 1, Float, "An angle given in degrees.", |a| a.mul(T::constant(PI / 180.0));
+            (Radians, "radians", 1, Float, "Converts degrees to radians.", |a| a.mul(T::constant(PI / 180.0));
                 |g, y| [g * (PI / 180.0)]; 2, np ["deg2rad"] "np.array([180.0])" => "array([3.1415927])")
             (Sinc, "sinc", 1, Float, "sin(pi x) / (pi x).", |a| special::sinc(a);
                 |g, y| [select(a.with(Equal, 0.0), 0.0, g * ((a * PI).of(Cos) - y) / a)]; 4, np [] "np.array([0.0, 1.0])" => "array([1., 0.])")
@@ -145,25 +145,25 @@ macro_rules! for_each_point {
                 |g, y| [g * ((y * y).of(Exp) * (1.0 / FRAC_2_SQRT_PI))]; 4, npx [] "np.array([0.0, 1.0])" => "array([ 0., inf])")
             (Gamma, "gamma", 1, Float, "Gamma function.", |a| special::gamma(a);
                 |g, y| [g * y * a.of(Digamma)]; 16, npx [] "np.array([1.0, 5.0])" => "array([ 1., 24.])")
-            (Gammaln, "gammaln", 1, Float, "Logarithm of the gamma function's magnitude.", |a| special::gammaln(a);
+            (Gammaln, "gammaln", 1, Float, "Logarithm of the absolute value of the gamma function.", |a| special::gammaln(a);
                 |g, y| [g * a.of(Digamma)]; 16, npx [] "np.array([1.0, 2.0])" => "array([0., 0.])")
-            (Digamma, "digamma", 1, Float, "Derivative of the gamma function's logarithm.", |a| special::digamma(a);
+            (Digamma, "digamma", 1, Float, "Digamma function, the derivative of log(gamma(x)).", |a| special::digamma(a);
                 |g, y| [g * trigamma(a)]; 16, npx [] "np.array([1.0], 'float64')" => "array([-0.57721566], dtype=float64)")
-            (Polygamma, "polygamma", 2, Float, "The derivative of digamma that the first counts, at a positive second.", |a, b| special::polygamma(a, b);
+            (Polygamma, "polygamma", 2, Float, "The x1-th derivative of digamma at a positive x2.", |a, b| special::polygamma(a, b);
                 |g, y| [Nothing, (g * (a + 1.0).with(Polygamma, b)).into()]; 32, npx [] "1, np.array([1.0], 'float64')" => "array([1.64493407], dtype=float64)")
             (Sigmoid, "sigmoid", 1, Float, "1 / (1 + exp(-x)).", |a| math::sigmoid(a);
                 |g, y| [g * (y * (1.0 - y))]; 2, npx [] "np.array([0.0])" => "array([0.5])")
             (Softsign, "softsign", 1, Float, "x / (1 + |x|).", |a| a.div(a.abs().add(T::constant(1.0)));
                 |g, y| [g / (a.of(Abs) + 1.0).of(Square)]; 2, npx [] "np.array([1.0, -3.0])" => "array([ 0.5 , -0.75])")
-            (Relu, "relu", 1, Number, "The larger of it and zero.", |a| T::small(0).max(a);
+            (Relu, "relu", 1, Number, "max(x, 0).", |a| T::small(0).max(a);
                 |g, y| [select(y.with(Greater, 0.0), g, 0.0)]; 0, npx [] "np.array([-1.0, 2.0])" => "array([0., 2.])")
-            (Maximum, "maximum", 2, Any, "The larger; NaN if either is.", |a, b| a.max(b);
+            (Maximum, "maximum", 2, Any, "The larger; NaN if either operand is NaN.", |a, b| a.max(b);
                 |g, y| [winner(Greater, a, b), winner(Less, a, b)]; 0, np [] "np.array([1.0, 5.0]), 3" => "array([3., 5.])")
-            (Minimum, "minimum", 2, Any, "The smaller; NaN if either is.", |a, b| a.min(b);
+            (Minimum, "minimum", 2, Any, "The smaller; NaN if either operand is NaN.", |a, b| a.min(b);
                 |g, y| [winner(Less, a, b), winner(Greater, a, b)]; 0, np [] "np.array([1.0, 5.0]), 3" => "array([1., 3.])")
-            (Fmax, "fmax", 2, Any, "The larger; a number rather than NaN.", |a, b| T::select(b.eq(b), T::select(a.eq(a), a.max(b), b), a);
+            (Fmax, "fmax", 2, Any, "The larger, ignoring NaN.", |a, b| T::select(b.eq(b), T::select(a.eq(a), a.max(b), b), a);
                 |g, y| [winner(Greater, a, b), winner(Less, a, b)]; 0, np [] "np.array([1.0, np.nan]), 3" => "array([3., 3.])")
-            (Fmin, "fmin", 2, Any, "The smaller; a number rather than NaN.", |a, b| T::select(b.eq(b), T::select(a.eq(a), a.min(b), b), a);
+            (Fmin, "fmin", 2, Any, "The smaller, ignoring NaN.", |a, b| T::select(b.eq(b), T::select(a.eq(a), a.min(b), b), a);
                 |g, y| [winner(Less, a, b), winner(Greater, a, b)]; 0, np [] "np.array([1.0, np.nan]), 3" => "array([1., 3.])")
             (Floor, "floor", 1, Number, "Rounded down.", |a| a.floor();
                 |g, y| Zero; 0, np [] "np.array([-1.5, 1.5])" => "array([-2.,  1.])")
@@ -201,9 +201,9 @@ macro_rules! for_each_point {
                 |g, y| Nothing; 0, np [] "np.array([6, 5]), 3" => "array([5, 6])")
             (Invert, "invert", 1, Bits, "Every bit flipped; on bool, not.", |a| a.bit_not();
                 |g, y| Nothing; 0, np ["bitwise_invert", "bitwise_not"] "np.array([0, 1])" => "array([-1, -2])")
-            (LeftShift, "left_shift", 2, Whole, "Bits moved up; beyond the width, zero.", |a, b| a.shift_left(b);
+            (LeftShift, "left_shift", 2, Whole, "Left shift; 0 if shifted by the bit width or more.", |a, b| a.shift_left(b);
                 |g, y| Nothing; 0, np ["bitwise_left_shift"] "np.array([1, 5]), 2" => "array([ 4, 20])")
-            (RightShift, "right_shift", 2, Whole, "Bits moved down, the sign filling up.", |a, b| a.shift_right(b);
+            (RightShift, "right_shift", 2, Whole, "Arithmetic right shift.", |a, b| a.shift_right(b);
                 |g, y| Nothing; 0, np ["bitwise_right_shift"] "np.array([8, -5]), 1" => "array([ 4, -3])")
             (Gcd, "gcd", 2, Whole, "Greatest common divisor.", |a, b| a.gcd(b);
                 |g, y| Nothing; 0, np [] "np.array([12, -18]), 8" => "array([4, 2])")
@@ -219,10 +219,10 @@ macro_rules! for_each_point {
                 |g, y| Nothing; 0, np [] "np.array([np.inf, -np.inf])" => "array([False,  True])")
             (IsFinite, "isfinite", 1, Predicate, "Whether it is neither infinite nor NaN.", |a| a.abs().lt(T::constant(f64::INFINITY));
                 |g, y| Nothing; 0, np [] "np.array([1.0, np.inf])" => "array([ True, False])")
-            (Where, "where", 3, Select, "The second where the first holds, else the third.", |c, a, b| T::select(c, a, b);
+            (Where, "where", 3, Select, "x1 where the condition is true, otherwise x2.", |c, a, b| T::select(c, a, b);
                 |g, y| [Nothing, select(c, g, 0.0).into(), select(c, 0.0, g).into()]; 0,
                 np [] "np.array([True, False]), np.array([1, 2]), 0" => "array([1, 0])")
-            (MultiplyAdd, "multiply_add", 3, Number, "The first times the second, plus the third, rounded twice.", |a, b, c| a.mul(b).add(c);
+            (MultiplyAdd, "multiply_add", 3, Number, "x1 * x2 + x3, rounded twice.", |a, b, c| a.mul(b).add(c);
                 |g, y| [g * b, g * a, g]; 0, npx [] "np.array([1.0, 2.0]), 0.5, np.array([3.0, 4.0])" => "array([3.5, 5. ])")
             (Cast, "cast", 1, Cast, "The same value in another dtype.", |a| a;
                 |g, y| [g]; 0, hidden [] "" => "")
@@ -230,13 +230,13 @@ macro_rules! for_each_point {
                 |g, y| [g.with(Compose, 0.0)]; 0, hidden [] "" => "")
             (Imag, "imag", 1, Part, "Imaginary part of a complex number.", |a| a;
                 |g, y| [Term::Number(0.0).with(Compose, g)]; 0, hidden [] "" => "")
-            (Compose, "compose", 2, Join, "The complex number of a real and an imaginary part.", |a, b| a;
+            (Compose, "compose", 2, Join, "A complex number from its real and imaginary parts.", |a, b| a;
                 |g, y| [g.of(Real), g.of(Imag)]; 0, hidden [] "" => "")
         }
     };
 }
 
-/// What dtypes an op takes, and what it gives for them.
+/// The dtypes that an op takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Every dtype; the result has the operands' dtype.
@@ -253,9 +253,9 @@ pub enum Class {
     Bits,
     /// Integers.
     Whole,
-    /// A question about a float; the result is bool.
+    /// A float predicate; the result is bool.
     Predicate,
-    /// A truth value chooses between two operands of one dtype.
+    /// A truth value selects one of two operands of the same dtype.
     Select,
     /// From any dtype to any other.
     Cast,
@@ -265,43 +265,43 @@ pub enum Class {
     Join,
 }
 
-/// A row of the catalogue: what there is to know of a pointwise op, besides its body.
+/// A row of the catalogue: the properties of a pointwise op, except for its body.
 #[derive(Debug)]
 pub struct PointRow {
     /// The op.
     pub point: Point,
     /// Its name in every frontend.
     pub name: &'static str,
-    /// How many operands it takes.
+    /// The number of operands.
     pub arity: usize,
-    /// What dtypes it takes and gives.
+    /// The dtypes it takes and gives.
     pub class: Class,
-    /// What it computes, in a sentence.
+    /// A one-sentence description.
     pub doc: &'static str,
-    /// By how many units in the last place a float result may differ from the true one, but near zeros of the function.
+    /// The largest error of a float result in ulp, except near zeros of the function.
     pub off: u8,
-    /// The Python module that has it.
+    /// The Python module with the op.
     pub place: Namespace,
     /// Its other names there.
     pub aliases: &'static [&'static str],
-    /// The arguments of a call in Python, and what it shows.
+    /// The arguments of an example call in Python, and the output.
     pub example: (&'static str, &'static str),
 }
 
-/// Where Python has an op.
+/// The Python module of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Namespace {
-    /// `forerun.np`, as NumPy has it.
+    /// `forerun.np`: NumPy has the op.
     Np,
     /// `forerun.npx`, beyond NumPy.
     Npx,
-    /// Under no name of its own: functions written by hand call it.
+    /// No public name: hand-written functions call it.
     Hidden,
 }
 
 impl PointRow {
-    /// The dtype to compute in and the dtype of the result, given what the operands promote to. (A cast's
-    /// result is for the caller to say.)
+    /// The dtype to compute in and the dtype of the result, for operands that promote to `operand`. The caller
+    /// determines the result dtype of a cast.
     pub fn types(&self, operand: DType) -> Result<(DType, DType)> {
         let refused = || {
             let text = format!("not defined for {operand}");
@@ -315,7 +315,7 @@ impl PointRow {
             Class::Any | Class::Select | Class::Cast => Ok((operand, operand)),
             Class::Number if operand == DType::Bool => refused(),
             Class::Number => Ok((operand, operand)),
-            // The neighbours of a carried number are not its carrier's.
+            // The neighbours of a half float are not those of its carrier.
             Class::Float if self.point == Point::NextAfter && operand.to_float().carrier() != operand.to_float() => {
                 refused()
             }
@@ -332,8 +332,8 @@ impl PointRow {
         }
     }
 
-    /// Whether complex numbers have this op: they have no order, no floor and no bits. (What it does with them, the planner
-    /// says: it works on the parts.)
+    /// Whether the op is defined for complex numbers, which have no order, floor or bits. The planner lowers such ops
+    /// to the real and imaginary parts.
     fn takes_complex(&self) -> bool {
         use Point::*;
         match self.class {
@@ -360,9 +360,9 @@ impl PointRow {
 
 /// The body of an op for operands `A`: `(T,)`, `(T, T)`, `(T, T, T)`, or `(T::Mask, T, T)`.
 pub trait Body<A> {
-    /// What it gives: `T`, or `T::Mask`.
+    /// The result: `T` or `T::Mask`.
     type Out;
-    /// Whether it has so many steps that a copy of it costs more than a branch.
+    /// Whether the body is so long that a branch is cheaper than a second copy.
     const IS_LONG: bool = false;
     /// The op, element by element.
     fn apply(args: A) -> Self::Out;
@@ -413,7 +413,7 @@ macro_rules! body {
     };
 }
 
-/// A result as a number.
+/// Converts a result to a number.
 trait ToNumber {
     fn to_number(self) -> f64;
 }
@@ -470,7 +470,7 @@ macro_rules! declare {
         }
 
         impl Point {
-            /// Every pointwise op, in the order of the table.
+            /// Every pointwise op, in table order.
             pub const ALL: &'static [Point] = &[$(Point::$point),*];
         }
 
@@ -488,7 +488,7 @@ macro_rules! declare {
             },)*
         ];
 
-        /// What flows back to each operand.
+        /// The gradient of each operand.
         #[allow(unused_variables, reason = "few rules name all they may")]
         pub(crate) fn flows(point: Point) -> Vec<Flow> {
             use {Flow::{Nothing, Zero}, Point::*};
@@ -502,7 +502,7 @@ macro_rules! declare {
         }
 
         impl Point {
-            /// The op on numbers, in double precision; truth is 1. `None` if it takes no floats.
+            /// Evaluates the op on doubles; true is 1. `None` if it takes no floats.
             pub fn of_numbers(self, x: &[f64]) -> Option<f64> {
                 match self {
                     $(Point::$point => numbers!($class, $arity, $point, x),)*
@@ -510,7 +510,7 @@ macro_rules! declare {
             }
         }
 
-        /// One type an op, to name its [`Body`] by. (A cast has none: its two dtypes are not one type.)
+        /// One marker type per op, which implements its [`Body`]. A cast has none, because it has two dtypes.
         pub mod bodies {
             $(#[doc = $doc] #[derive(Debug)] pub enum $point {})*
         }

@@ -1,8 +1,8 @@
-//! Powers of floats, written once over [`NumFloat`]: `2^(y log2 |x|)`, with a logarithm of one and a half times the digits of
-//! the format, so that an exponent in the hundreds leaves the product right.
+//! Powers of floats, written once over [`NumFloat`]: `2^(y log2 |x|)`. The logarithm has one and a half times the
+//! digits of the format, so that the product is accurate even for exponents in the hundreds.
 //!
-//! Invariant: as for [`crate::math`], with the special cases of C99. A fused multiply-add is needed: the low parts are what it
-//! finds that a product lost.
+//! Invariant: the accuracy of [`crate::math`], with the special cases of C99. Requires a fused multiply-add, which
+//! computes the rounding errors of products.
 
 use crate::elementary::parts;
 use crate::math::{exp_of, is_normal, polynomial};
@@ -12,20 +12,20 @@ use std::f64::consts::LN_2;
 
 /// Constants of a float format that powers need.
 pub trait Powers {
-    /// Single precision: `(atanh(q) / q - 1) / q^2`; double precision: `(atanh(q) / q - 1 - q^2 / 3) / q^4`. Both in `q^2` for q
-    /// up to 1/11, highest power first.
+    /// Single precision: `(atanh(q) / q - 1) / q^2`; double precision: `(atanh(q) / q - 1 - q^2 / 3) / q^4`. Both in
+    /// `q^2` for q up to 1/11, highest power first.
     const ATANH: &'static [f64];
-    /// 1/3 as a sum of two, where the cubic term needs more digits than the format has.
+    /// 1/3 as an unevaluated sum of two, where the cubic term needs more precision than the format has.
     const THIRD: Option<[f64; 2]>;
-    /// 2 / log(2) as a sum of two.
+    /// 2 / log(2) as an unevaluated sum of two.
     const TWICE_LOG2_E: [f64; 2];
-    /// -log2(5/4) as a sum of two: the sum of the first and any exponent is exact.
+    /// -log2(5/4) as an unevaluated sum of two; the sum of the first part and any exponent is exact.
     const LOG2_LOW: [f64; 2];
-    /// -log2(7/8) as a sum of two, likewise.
+    /// -log2(7/8) as an unevaluated sum of two; the sum of the first part and any exponent is exact.
     const LOG2_HIGH: [f64; 2];
-    /// The largest number.
+    /// The largest finite number.
     const MAX: f64;
-    /// Whether a root to five digits needs one step to be right, or two.
+    /// Whether one Newton step makes a five-digit root accurate; otherwise two are needed.
     const ONE_STEP: bool;
 }
 
@@ -57,7 +57,7 @@ impl Powers for Double {
     const ONE_STEP: bool = false;
 }
 
-/// The inverse hyperbolic tangent of `q + low`, for a q up to 1/11, as a sum of two.
+/// `atanh(q + low)` for `|q| <= 1/11`, as an unevaluated sum of two.
 #[inline(always)]
 fn atanh_parts<T: NumFloat>(q: T, low: T) -> (T, T) {
     let square = q.mul(q);
@@ -69,7 +69,7 @@ fn atanh_parts<T: NumFloat>(q: T, low: T) -> (T, T) {
     };
     let third = T::constant(third);
     let lost_square = q.mul_add(low.add(low), q.mul_add(q, square.neg()));
-    // The bend is q times this sum of two.
+    // The nonlinear part is `q` times this sum of two.
     let bend = square.mul(third);
     let bend_low = lost_square.mul_add(third, square.mul_add(third, bend.neg()));
     let bend_low = square.mul_add(T::constant(third_low), rest.mul_add(square, bend_low));
@@ -80,11 +80,11 @@ fn atanh_parts<T: NumFloat>(q: T, low: T) -> (T, T) {
     (sum, part.sub(sum.sub(q)).add(part_low.add(low)))
 }
 
-/// The logarithm to base 2 of a mantissa in [2/3, 4/3) times `2^e`, as a sum of two.
+/// `log2` of a mantissa in [2/3, 4/3) times `2^e`, as an unevaluated sum of two.
 #[inline(always)]
 fn log2_of<T: NumFloat>(m: T, e: T) -> (T, T) {
     let (zero, one, two) = (T::constant(0.0), T::constant(1.0), T::constant(2.0));
-    // The mantissa is brought to within a sixth of one, which is exact: 5/4 and 7/8 have three digits.
+    // Scale the mantissa to within a sixth of one. This is exact, because 5/4 and 7/8 have at most three bits.
     let (below, above) = (m.lt(T::constant(8.0 / 9.0)), T::constant(16.0 / 15.0).lt(m));
     let choose = |low: f64, high: f64, middle: T| {
         T::select(below, T::constant(low), T::select(above, T::constant(high), middle))
@@ -92,7 +92,7 @@ fn log2_of<T: NumFloat>(m: T, e: T) -> (T, T) {
     let f = m.mul_add(choose(1.25, 0.875, one), one.neg());
     let ([low, low_rest], [high, high_rest]) = (<T::Format as Powers>::LOG2_LOW, <T::Format as Powers>::LOG2_HIGH);
     let whole = e.add(choose(low, high, zero));
-    // q = f / (2 + f), and what rounding took from it.
+    // q = f / (2 + f), and its rounding error.
     let inverse = one.div(f.add(two));
     let q = f.mul(inverse);
     let lost = q.neg().mul_add(f, q.neg().mul_add(two, f));
@@ -109,7 +109,8 @@ fn log2_of<T: NumFloat>(m: T, e: T) -> (T, T) {
 #[inline(always)]
 pub fn power<T: NumFloat>(x: T, y: T) -> T {
     let (zero, one, infinity) = (T::constant(0.0), T::constant(1.0), T::constant(f64::INFINITY));
-    // Any power of a number other than 1 is infinite or zero there, and that of 1 is not; NaN passes.
+    // Clamp infinite exponents: beyond the largest number every power is 0 or infinite, except for base 1. NaN passes
+    // through.
     let most = <T::Format as Powers>::MAX;
     let y = T::constant(-most).greater(T::constant(most).lesser(y));
     let magnitude = x.abs();
@@ -120,7 +121,7 @@ pub fn power<T: NumFloat>(x: T, y: T) -> T {
     let log = T::select(finite, log, magnitude);
     let product = y.mul(log);
     let size = raised(product, y.mul_add(log_low, y.mul_add(log, product.neg())));
-    // A negative number has powers where the exponent is whole, and negative ones where it is odd.
+    // A negative base has powers for integer exponents; they are negative if the exponent is odd.
     let pairs = y.mul(T::constant(0.5)).rint();
     let left = pairs.mul_add(T::constant(-2.0), y).abs();
     let odd = left.eq(one);
@@ -130,11 +131,11 @@ pub fn power<T: NumFloat>(x: T, y: T) -> T {
     T::select(x.eq(one).or(y.eq(zero)), one, signed)
 }
 
-/// `2^exponent`, for the exponent as a sum of two.
+/// `2^exponent` for an exponent given as an unevaluated sum of two.
 #[inline(always)]
 fn raised<T: NumFloat>(product: T, low: T) -> T {
     let (least, most) = (<T::Format as Tables>::SCALE_LOW, <T::Format as Tables>::SCALE_HIGH);
-    // Beyond these limits the result no longer changes, and the low part may be no number.
+    // The result is constant beyond these limits, where the low part may be NaN.
     let exponent = T::constant(least).greater(T::constant(most).lesser(product));
     let low = T::select(exponent.eq(product), low, T::constant(0.0));
     let n = exponent.rint();
@@ -142,13 +143,13 @@ fn raised<T: NumFloat>(product: T, low: T) -> T {
     exp_of(exponent.sub(n).mul_add(ln2, low.mul(ln2))).scale(n)
 }
 
-/// Whether [`plain_power`] serves: a positive normal base and a finite exponent.
+/// Whether [`plain_power`] applies: a positive normal base and a finite exponent.
 #[inline(always)]
 pub fn is_plain<T: NumFloat>(x: T, y: T) -> T::Mask {
     is_normal(x).and(y.abs().lt(T::constant(f64::INFINITY)))
 }
 
-/// As [`power`], bit for bit, where [`is_plain`] holds: its choices are left out.
+/// Equals [`power`] bit for bit where [`is_plain`] holds, without the special cases.
 #[inline(always)]
 pub fn plain_power<T: NumFloat>(x: T, y: T) -> T {
     let (m, e) = x.split();

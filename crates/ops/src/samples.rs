@@ -1,7 +1,7 @@
-//! Samples: calls of every row of the catalogue, small enough to read. The tests of every frontend walk them, so a row
-//! is tried by all of them with everything that arrays can be: strided, broadcast, empty, of no dimension, tied.
+//! Samples: small calls of every row of the catalogue. The tests of every frontend run them, so each row is tested with
+//! every kind of array: strided, broadcast, empty, zero-dimensional and aliased.
 //!
-//! Invariant: every row has samples, and one of them fails where the row can.
+//! Invariant: every row has samples, including one that fails if the row can fail.
 
 pub use crate::routine::Value;
 use crate::{COMPOSITE, Class, Point, PointRow, Routine, STRUCTURED};
@@ -11,7 +11,7 @@ use forerun_base::DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I16, I32, I6
 pub(crate) const NUMBERS: [DType; 12] = [I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 const FLOATS: [DType; 4] = [F16, BF16, F32, F64];
 pub(crate) const COMPLEX: [DType; 2] = [C64, C128];
-/// What has an order: the dtypes of most samples.
+/// The dtypes with an order, which most samples use.
 pub const REAL: [DType; 13] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64];
 
 /// One call of an op.
@@ -19,13 +19,13 @@ pub const REAL: [DType; 13] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, 
 pub struct Sample {
     /// The name of the op's row.
     pub op: &'static str,
-    /// The arrays and numbers it is called on.
+    /// The arrays and scalars passed to it.
     pub inputs: Vec<Input>,
-    /// Arguments by name.
+    /// Keyword arguments.
     pub args: Vec<(&'static str, Value)>,
-    /// The dtypes it is tried with.
+    /// The dtypes to try.
     pub dtypes: Vec<DType>,
-    /// What it must fail with, at once or when it is read.
+    /// The expected error, raised at the call or at the read.
     pub error: Option<String>,
 }
 
@@ -34,47 +34,47 @@ pub struct Sample {
 pub struct Input {
     /// Its shape, as the op sees it.
     pub shape: Vec<usize>,
-    /// How its elements lie.
+    /// The memory layout.
     pub look: Look,
-    /// What its elements are.
+    /// The elements.
     pub values: Values,
-    /// Its dtype, if it is not the one that is tried.
+    /// The dtype, if it differs from the one being tried.
     pub dtype: Option<DType>,
 }
 
-/// How elements lie.
+/// A memory layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Row by row.
+    /// Row-major.
     Dense,
-    /// Column by column.
+    /// Column-major.
     Transposed,
-    /// Every second of each row, from the end.
+    /// Every second element of each row, from the end.
     Backwards,
-    /// One row, repeated.
+    /// One row, repeated with stride 0.
     Repeated,
-    /// Not an array: a number of the program, true, 2 or 1.5 by the dtype that is tried.
+    /// A scalar instead of an array: true, 2 or 1.5, depending on the dtype.
     Number,
-    /// The first input again.
+    /// The same array as the first input.
     Tied,
 }
 
-/// What elements are.
+/// The elements of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Small numbers of both signs.
     Ordinary,
     /// Numbers above zero.
     Positive,
-    /// Edges: zeros of both signs, infinities, NaN, what overflows.
+    /// Edge cases: zeros of both signs, infinities, NaN, numbers that overflow.
     Special,
-    /// Whole numbers from 0 on, each of them twice.
+    /// Integers from 0 on, each one twice.
     Rising,
-    /// Positions on an axis of this extent, counted from either end.
+    /// Indices on an axis of this extent, some of them negative.
     Index(usize),
-    /// The same, and some beyond both ends; the first of them is the extent.
+    /// The same, with some out of range; the first such index is the extent.
     Beyond(usize),
-    /// Stacks of symmetric matrices of so many rows, with eigenvalues above zero.
+    /// Stacks of positive definite matrices with this many rows.
     Definite(usize),
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn x<const N: usize>(shape: [usize; N]) -> Input {
     Input { shape: shape.to_vec(), look: Look::Dense, values: Values::Ordinary, dtype: None }
 }
 
-/// Positions on an axis, as int64.
+/// Indices on an axis, as int64.
 pub(crate) fn at<const N: usize>(shape: [usize; N], extent: usize) -> Input {
     x(shape).values(Values::Index(extent)).dtype(I64)
 }
@@ -151,7 +151,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     points.chain(structured).chain(routines).chain(COMPOSITE.iter().map(|row| row.name))
 }
 
-/// What a sample reads: one input, in every look.
+/// One input in every layout.
 fn looks() -> Vec<Input> {
     vec![
         x([40]).values(Values::Special),
@@ -170,18 +170,18 @@ fn pointwise(row: &PointRow) -> Vec<Sample> {
         for to in [Bool, C64, C128] {
             all.extend(looks().into_iter().map(|x| cast(x, to).of(COMPLEX)));
         }
-        let text = "cast: complex64 has no place for its imaginary part in float32";
+        let text = "cast: cannot cast complex64 to float32: the imaginary part would be lost";
         all.push(cast(x([2]), F32).of([C64]).fails(text));
         return all;
     }
     let (fits, refused): (Vec<DType>, Vec<DType>) = DType::ALL.iter().partition(|d| row.types(**d).is_ok());
     let condition = |shape: Input| shape.dtype(Bool).values(Values::Ordinary);
     let mut all: Vec<Sample> = Vec::new();
-    // A negative power of an integer is no integer.
+    // An integer to a negative power is not an integer.
     let exponents = |[a, b]: [Input; 2]| match (name, b.look) {
         ("power", Look::Tied) => vec![a.values(Values::Positive), b],
         ("power", _) => vec![a, b.values(Values::Positive)],
-        // Far away only its size is known.
+        // Far from zero, only the magnitude of the result is specified.
         ("polygamma", _) => vec![a.values(Values::Positive), b.values(Values::Positive)],
         _ => vec![a, b],
     };
@@ -212,11 +212,11 @@ fn pointwise(row: &PointRow) -> Vec<Sample> {
 }
 
 fn cast(input: Input, to: DType) -> Sample {
-    // What does not fit is nobody's promise.
+    // The result of a cast that overflows is unspecified.
     call("cast").on([input.values(Values::Ordinary)]).with("dtype", to.name())
 }
 
-/// Two operands, in every look and broadcast in every way; `numbers` also as numbers and tied.
+/// Two operands, in every layout and every way of broadcasting; with `numbers`, also scalars and aliased operands.
 fn pairs(numbers: bool) -> Vec<[Input; 2]> {
     let special = |input: Input| input.values(Values::Special);
     let mut all = vec![
@@ -379,7 +379,7 @@ fn structured() -> Vec<Sample> {
     all
 }
 
-/// What moves, sums and multiplies complex numbers.
+/// Samples for complex numbers: moves, sums and products.
 fn complex() -> Vec<Sample> {
     let mut all = Vec::new();
     for op in ["sum", "prod", "mean", "var", "std"] {
@@ -489,7 +489,7 @@ mod tests {
         let all = samples();
         for name in names() {
             let point = Point::from_name(name).map(Point::row);
-            // These take everything.
+            // These rows take every dtype.
             let takes_all = point.is_some_and(|row| row.arity == 1 && DType::ALL.iter().all(|d| row.types(*d).is_ok()));
             if takes_all || ["eye", "clip", "activation", "one_hot"].contains(&name) {
                 continue;

@@ -1,4 +1,4 @@
-//! The reference: one element at a time. What a vector computes is checked against these, bit by bit.
+//! The reference implementation for single elements. Vector kernels are checked against it bit for bit.
 
 use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 use crate::power;
@@ -280,8 +280,8 @@ macro_rules! whole {
         impl NumWhole for $ty {
             #[inline(always)]
             fn gcd(self, other: Self) -> Self {
-                // By halving instead of dividing, which takes several times as long: the common factors of two come first, then
-                // the smaller of two odd numbers is taken from the larger.
+                // Binary GCD, several times faster than Euclid's algorithm with division: remove common factors of two,
+                // then repeatedly subtract the smaller odd number from the larger.
                 let (mut a, mut b) = ($magnitude(self), $magnitude(other));
                 if a == 0 || b == 0 {
                     return (a | b) as $ty;
@@ -368,7 +368,7 @@ macro_rules! float {
                 if quotient == 0.0 {
                     return (0.0 as $ty).copysign(self / other);
                 }
-                // The quotient is whole but for the rounding of the division.
+                // The quotient is an integer apart from the rounding error of the division.
                 let floor = $ty::floor(quotient);
                 if quotient - floor > 0.5 { floor + 1.0 } else { floor }
             }
@@ -390,7 +390,7 @@ macro_rules! float {
             }
             #[inline(always)]
             fn power_unfused(self, other: Self) -> Self {
-                // Also of a signalling NaN, for which the C library gives NaN.
+                // These cases also cover signalling NaN, for which the C library returns NaN.
                 if self == 1.0 || other == 0.0 { 1.0 } else { $ty::powf(self, other) }
             }
             #[inline(always)]
@@ -443,7 +443,7 @@ macro_rules! float {
             }
             #[inline(always)]
             fn scale(self, n: Self) -> Self {
-                // Two factors, so that results below the normal range round once and those above reach infinity.
+                // Two factors, so that denormal results round once and large ones reach infinity.
                 let n = n as $signed;
                 let half = n >> 1;
                 let power = |e: $signed| $ty::from_bits(((e + $bias) << $mantissa) as $bits);

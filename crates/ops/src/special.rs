@@ -1,20 +1,21 @@
-//! Functions of statistics and physics, written once over [`NumFloat`]: every branch is computed and one of them chosen.
+//! Special functions of statistics and physics, written once over [`NumFloat`]: all branches are computed, then one is
+//! selected.
 //!
-//! Invariant: right for infinities, NaN and poles. Errors are a few units in the last place, which the rows of the catalogue
-//! say; near negative zeros of a function they are so many of its size around.
+//! Invariant: infinities, NaN and poles are handled. Errors are a few ulp, as given in the rows of the catalogue; near
+//! zeros of a function on the negative axis, the error is relative to the function's magnitude nearby.
 
 use crate::math::{exp, exp_by, log, polynomial, sin_cos_turn};
 use crate::num::{Mask, NumFloat};
 use crate::tables::Tables;
 use std::f64::consts::PI;
 
-/// From it on Stirling's series is right to the last place.
+/// From here on Stirling's series is accurate to the last place.
 const FAR: f64 = 10.0;
 
-/// Steps of one that a number below [`FAR`] is at most away from its interval.
+/// The largest number of recurrence steps that brings a number below [`FAR`] into its interval.
 const STEPS: usize = 10;
 
-/// Sine and cosine of `pi x`: exact at every half.
+/// Sine and cosine of `pi x`; exact at every half-integer.
 #[inline(always)]
 fn sin_cos_pi<T: NumFloat>(x: T) -> (T, T) {
     let half = T::constant(0.5);
@@ -26,20 +27,20 @@ fn sin_cos_pi<T: NumFloat>(x: T) -> (T, T) {
 /// `sin(pi x) / (pi x)`, and 1 at 0.
 #[inline(always)]
 pub fn sinc<T: NumFloat>(x: T) -> T {
-    // Nearer to 0 the result is 1, and the quotient of two subnormal numbers would not be.
+    // Closer to 0 the result is 1; the quotient of two denormals would not be.
     let (near, infinity) = (T::constant(1e-9), T::constant(f64::INFINITY));
     let (sine, _) = sin_cos_pi(x);
     let y = sine.div(x.mul(T::constant(PI)));
     T::select(x.abs().lt(near), T::constant(1.0), T::select(x.abs().eq(infinity), T::constant(f64::NAN), y))
 }
 
-/// Whether a number is a pole of the gamma function: zero or a negative whole.
+/// Whether a number is a pole of the gamma function: zero or a negative integer.
 #[inline(always)]
 fn is_pole<T: NumFloat>(x: T) -> T::Mask {
     x.le(T::constant(0.0)).and(x.floor().eq(x))
 }
 
-/// What Stirling's formula lacks, times `x`: a series in `1 / x^2`.
+/// The correction of Stirling's formula, times `x`: a series in `1 / x^2`.
 #[inline(always)]
 fn stirling<T: NumFloat>(x: T) -> T {
     let inverse = T::constant(1.0).div(x);
@@ -51,7 +52,7 @@ fn stirling<T: NumFloat>(x: T) -> T {
 pub fn gamma<T: NumFloat>(x: T) -> T {
     let (zero, one, two, three) = (T::constant(0.0), T::constant(1.0), T::constant(2.0), T::constant(3.0));
     let a = x.abs();
-    // Below FAR, by steps of one to between 2 and 3.
+    // Below FAR: use the recurrence to reach [2, 3].
     let (mut y, mut above, mut below) = (T::constant(FAR).lesser(a), one, one);
     for _ in 0..2 {
         let low = y.lt(two);
@@ -65,13 +66,13 @@ pub fn gamma<T: NumFloat>(x: T) -> T {
     }
     let beyond = y.sub(two);
     let near = polynomial(beyond, <T::Format as Tables>::GAMMA).mul_add(beyond, one).mul(above).div(below);
-    // The root of the power, so that what overflows later does not overflow before.
+    // Multiply by the square root of the power twice, to avoid intermediate overflow.
     let b = T::constant(FAR).greater(a);
     let root = b.power(b.mul(T::constant(0.5)).sub(T::constant(0.25)));
     let far = root.mul(exp(b.neg())).mul(root).mul(T::constant(2.5066282746310002)).mul(exp(stirling(b)));
     let large = T::constant(<T::Format as Tables>::GAMMA_HIGH).lt(a);
     let positive = T::select(large, T::constant(f64::INFINITY), T::select(a.lt(T::constant(FAR)), near, far));
-    // Reflected: the product with the function of the opposite is known.
+    // Reflection formula for negative arguments.
     let (sine, _) = sin_cos_pi(x);
     let negative = T::constant(PI).div(a.mul(sine).mul(positive));
     let y = T::select(x.lt(zero), negative, positive);
@@ -79,13 +80,13 @@ pub fn gamma<T: NumFloat>(x: T) -> T {
     T::select(is_pole(x), pole, T::select(x.eq(x), y, x))
 }
 
-/// The logarithm of the gamma function's magnitude.
+/// The logarithm of the absolute value of the gamma function.
 #[inline(always)]
 pub fn gammaln<T: NumFloat>(x: T) -> T {
     let (zero, one, two) = (T::constant(0.0), T::constant(1.0), T::constant(2.0));
     let infinity = T::constant(f64::INFINITY);
     let a = x.abs();
-    // Below FAR, by steps of one to between 1 and 2.
+    // Below FAR: use the recurrence to reach [1, 2].
     let tiny = a.lt(one);
     let (mut y, mut product) = (T::constant(FAR).lesser(a), one);
     for _ in 0..STEPS - 1 {
@@ -109,7 +110,7 @@ pub fn gammaln<T: NumFloat>(x: T) -> T {
     T::select(x.eq(x), y, x)
 }
 
-/// The derivative of the gamma function's logarithm.
+/// The digamma function, the derivative of the logarithm of gamma.
 #[inline(always)]
 pub fn digamma<T: NumFloat>(x: T) -> T {
     let (zero, one) = (T::constant(0.0), T::constant(1.0));
@@ -126,7 +127,7 @@ pub fn digamma<T: NumFloat>(x: T) -> T {
     let positive = log(y).sub(inverse.mul(T::constant(0.5))).sub(bend).sub(sum);
     let (sine, cosine) = sin_cos_pi(x);
     let negative = positive.add(one.div(a)).sub(T::constant(PI).mul(cosine).div(sine));
-    // Around the root the sum above is the small difference of large numbers.
+    // Near the root, the sum above would cancel.
     let [root, rest] = <T::Format as Tables>::DIGAMMA_ROOT.map(T::constant);
     let slope = polynomial(x.sub(T::constant(1.5)), <T::Format as Tables>::DIGAMMA_NEAR);
     let near = x.sub(root).sub(rest).mul(slope);
@@ -136,11 +137,11 @@ pub fn digamma<T: NumFloat>(x: T) -> T {
     T::select(is_pole(x), pole, y)
 }
 
-/// The `n`-th derivative of the digamma function, for a whole `n` from 1 on and a positive `x`; NaN for others.
+/// The `n`-th derivative of the digamma function, for an integer `n >= 1` and positive `x`; NaN otherwise.
 #[inline(always)]
 pub fn polygamma<T: NumFloat>(n: T, x: T) -> T {
     let (zero, one, half) = (T::constant(0.0), T::constant(1.0), T::constant(0.5));
-    // Hurwitz's zeta function, summed up to twice FAR and then by Euler and Maclaurin's formula.
+    // The Hurwitz zeta function: a direct sum up to twice FAR, then the Euler-Maclaurin formula.
     let s = n.add(one);
     let (mut y, mut sum) = (x, zero);
     for _ in 0..2 * STEPS {
@@ -183,7 +184,7 @@ pub fn erfinv<T: NumFloat>(x: T) -> T {
     T::select(x.abs().eq(one), T::constant(f64::INFINITY).copysign(x), y)
 }
 
-/// A modified Bessel function of the first kind beyond 8, where `e^x / sqrt(x)` is taken off.
+/// A modified Bessel function of the first kind beyond 8, divided by `e^x / sqrt(x)`.
 #[inline(always)]
 fn bessel_far<T: NumFloat>(magnitude: T, coefficients: &'static [f64]) -> T {
     let a = T::constant(8.0).greater(magnitude);

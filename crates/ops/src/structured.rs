@@ -6,7 +6,7 @@ const fn structured(name: &'static str, arguments: &'static str, arity: Option<u
     OpRow { name, arguments, tier: Tier::Structured, arity, infallible: true, doc }
 }
 
-/// A structured op that looks at its data before it can say whether it fails.
+/// A structured op that can fail at run time, depending on its data.
 const fn fallible(name: &'static str, arguments: &'static str, arity: Option<u8>, doc: &'static str) -> OpRow {
     OpRow { name, arguments, tier: Tier::Structured, arity, infallible: false, doc }
 }
@@ -15,44 +15,44 @@ const fn composite(name: &'static str, arguments: &'static str, arity: Option<u8
     OpRow { name, arguments, tier: Tier::Composite, arity, infallible: true, doc }
 }
 
-/// Structured ops, with the op each row stands for. Routines have tables of their own.
+/// Structured ops and their rows. Routines have their own tables.
 pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::View, structured("view", "x, layout", Some(1), "another layout of the same elements")),
     (Op::Reduce(ReduceKind::Sum), structured("sum", "x, axis, keepdims", Some(1), "sum over axes")),
     (Op::Reduce(ReduceKind::Prod), structured("prod", "x, axis, keepdims", Some(1), "product over axes")),
-    (Op::Reduce(ReduceKind::Max), structured("max", "x, axis, keepdims", Some(1), "largest over axes; NaN if any is")),
-    (Op::Reduce(ReduceKind::Min), structured("min", "x, axis, keepdims", Some(1), "smallest over axes; NaN if any is")),
+    (Op::Reduce(ReduceKind::Max), structured("max", "x, axis, keepdims", Some(1), "largest over axes; NaN if any element is NaN")),
+    (Op::Reduce(ReduceKind::Min), structured("min", "x, axis, keepdims", Some(1), "smallest over axes; NaN if any element is NaN")),
     (
         Op::Reduce(ReduceKind::ArgMax),
-        structured("argmax", "x, axis, keepdims", Some(1), "index of the first largest along an axis"),
+        structured("argmax", "x, axis, keepdims", Some(1), "index of the first largest element along an axis"),
     ),
     (
         Op::Reduce(ReduceKind::ArgMin),
-        structured("argmin", "x, axis, keepdims", Some(1), "index of the first smallest along an axis"),
+        structured("argmin", "x, axis, keepdims", Some(1), "index of the first smallest element along an axis"),
     ),
     (
         Op::Reduce(ReduceKind::NanMax),
-        structured("nanmax", "x, axis, keepdims", Some(1), "largest over axes of what is not NaN; NaN if all are"),
+        structured("nanmax", "x, axis, keepdims", Some(1), "largest over axes, ignoring NaN; NaN if all are NaN"),
     ),
     (
         Op::Reduce(ReduceKind::NanMin),
-        structured("nanmin", "x, axis, keepdims", Some(1), "smallest over axes of what is not NaN; NaN if all are"),
+        structured("nanmin", "x, axis, keepdims", Some(1), "smallest over axes, ignoring NaN; NaN if all are NaN"),
     ),
-    (Op::Matmul, structured("matmul", "x1, x2", Some(2), "matrix product, stacked over leading dimensions")),
-    (Op::Concat, structured("concatenate", "arrays, axis", None, "arrays one after another along an axis")),
+    (Op::Matmul, structured("matmul", "x1, x2", Some(2), "matrix product, batched over leading dimensions")),
+    (Op::Concat, structured("concatenate", "arrays, axis", None, "concatenation of arrays along an axis")),
     (Op::Update, structured("update", "base, value, region", Some(2), "an array with a region overwritten")),
-    (Op::Take, fallible("take", "x, indices, axis, mode", Some(2), "rows along an axis, named by an array of indices")),
+    (Op::Take, fallible("take", "x, indices, axis, mode", Some(2), "rows along an axis, selected by an index array")),
     (
         Op::ScatterAdd,
         fallible(
             "scatter_add",
             "base, indices, updates, axis, mode",
             Some(3),
-            "an array with updates added to the rows that indices name",
+            "an array with updates added to the rows that an index array selects",
         ),
     ),
     (Op::Transfer, structured("transfer", "x, device", Some(1), "the same elements on another device")),
-    (Op::Fill(FillKind::Full), structured("full", "shape, value, dtype", Some(0), "one value everywhere")),
+    (Op::Fill(FillKind::Full), structured("full", "shape, value, dtype", Some(0), "an array filled with one value")),
     (Op::Fill(FillKind::Arange), structured("arange", "start, stop, step, dtype", Some(0), "evenly spaced values")),
     (Op::Fill(FillKind::Eye), structured("eye", "rows, columns, diagonal, dtype", Some(0), "ones on a diagonal")),
     (
@@ -69,9 +69,9 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
 pub static COMPOSITE: &[OpRow] = &[
     composite("mean", "x, axis, keepdims", Some(1), "sum over axes, divided by the number of elements"),
     composite("dot", "x1, x2", Some(2), "NumPy's dot: inner product, matrix product or scaling, by the dimensions"),
-    composite("var", "x, axis, ddof, keepdims", Some(1), "mean square of what is off the mean, over axes"),
+    composite("var", "x, axis, ddof, keepdims", Some(1), "variance over axes"),
     composite("std", "x, axis, ddof, keepdims", Some(1), "square root of the variance over axes"),
-    composite("clip", "x, low, high", Some(3), "nothing below the second or above the third"),
+    composite("clip", "x, low, high", Some(3), "elements limited to the interval from low to high"),
     composite("softmax", "x, axis", Some(1), "exponentials along an axis, divided by their sum"),
     composite("log_softmax", "x, axis", Some(1), "logarithm of the softmax along an axis"),
     composite(
@@ -98,10 +98,10 @@ pub static COMPOSITE: &[OpRow] = &[
         "one_hot",
         "indices, depth, on, off, dtype",
         Some(1),
-        "one value at the index an element names, another elsewhere",
+        "rows with one value at the given index and another elsewhere",
     ),
-    composite("pick", "x, index, axis, keepdims, mode", Some(2), "elements that indices name along an axis"),
-    composite("embedding", "indices, weight", Some(2), "rows of a table, named by indices"),
+    composite("pick", "x, index, axis, keepdims, mode", Some(2), "one element per line along an axis, selected by an index array"),
+    composite("embedding", "indices, weight", Some(2), "rows of a table, selected by indices"),
 ];
 
 /// The row of a structured op.

@@ -1,8 +1,8 @@
-//! Symbols: the third instantiation of the bodies, beside elements and vectors. A body applied to symbols computes nothing;
-//! it leaves a script, the steps it took, from which a device's text is printed.
+//! Symbols: the third instantiation of the bodies, besides elements and vectors. A body applied to symbols computes
+//! nothing; it records its steps as a script, from which device code is generated.
 //!
-//! Invariant: a script has the body's arithmetic and nothing else: same steps, same constants, same order. So a device whose
-//! steps round as IEEE says gives the bits of the reference.
+//! Invariant: a script has exactly the arithmetic of the body: the same steps, constants and order. A device with IEEE
+//! rounding therefore gives the same bits as the reference.
 
 use crate::math;
 use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
@@ -12,7 +12,7 @@ use forerun_base::DType;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-/// What a step does; but for the first two, a method of the number traits.
+/// The operation of a step. All but the first two are methods of the number traits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each is the method of the number traits of that name")]
 pub enum Verb {
@@ -54,53 +54,54 @@ pub enum Verb {
     Greater,
     Copysign,
     Scale,
-    /// The first part of a split.
+    /// The first result of `split`.
     Mantissa,
-    /// The second part of a split.
+    /// The second result of `split`.
     Exponent,
-    /// The first part of an angle's turns.
+    /// The first result of `turns`.
     Quadrant,
-    /// The second part of an angle's turns.
+    /// The second result of `turns`.
     Rest,
-    /// The third part of an angle's turns.
+    /// The third result of `turns`.
     RestLow,
     NextAfter,
 }
 
-/// One step: its result is named by its place in the script.
+/// One step. Other steps refer to its result by its index in the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it does.
+    /// The operation.
     pub verb: Verb,
     /// The dtype of its result.
     pub dtype: DType,
-    /// The steps whose results it takes.
+    /// The indices of the steps that are its operands.
     pub from: [u16; 3],
-    /// How many of them count.
+    /// The number of operands.
     pub arity: u8,
 }
 
-/// What a body does, step by step.
+/// The recorded steps of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The steps, each after those it takes from.
+    /// The steps in topological order.
     pub steps: Vec<Step>,
-    /// The steps whose results the body gives.
+    /// The indices of the body's results.
     pub results: Vec<u16>,
 }
 
 thread_local! {
-    /// The script that symbols of this thread write: a body takes operands and nothing else, so there is no other way to it.
+    /// The script being recorded on this thread. A body receives only operands, so it cannot carry a reference to the
+    /// script.
     static SCRIPT: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A dtype as a type.
+/// A dtype as a marker type.
 pub trait Typed: Copy + 'static {
-    /// Which.
+    /// The dtype.
     const DTYPE: DType;
 }
 
-/// A float dtype as a type.
+/// A float dtype as a marker type.
 pub trait TypedFloat: Typed {
     /// Single or double precision.
     type Format: Format;
@@ -122,7 +123,7 @@ typed! {
     Int, I32;
     /// 64-bit integers.
     Long, I64;
-    /// 64-bit integers without a sign.
+    /// Unsigned 64-bit integers.
     Natural, U64;
     /// Single precision.
     Float, F32;
@@ -142,7 +143,7 @@ impl TypedFloat for Real {
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<D>(u16, PhantomData<D>);
 
-/// Adds a step, or finds it: the same step twice is one.
+/// Appends a step, or returns the index of an equal step that is already recorded.
 fn write<D: Typed>(verb: Verb, taken: &[u16]) -> Symbol<D> {
     let mut from = [0; 3];
     from[..taken.len()].copy_from_slice(taken);
@@ -160,7 +161,7 @@ fn constant<D: Typed>(value: f64) -> Symbol<D> {
     write(Verb::Constant(value.to_bits()), &[])
 }
 
-/// The script that `body` writes; it returns the places of its results.
+/// Records the script of `body`, which returns the indices of its results.
 fn collect(body: impl FnOnce() -> Vec<u16>) -> Script {
     SCRIPT.with_borrow_mut(Vec::clear);
     let results = body();
@@ -200,7 +201,7 @@ impl<D: Typed> NumBits for Symbol<D> {
     verbs! { bit_and(other) = BitAnd; bit_or(other) = BitOr; bit_xor(other) = BitXor; bit_not() = BitNot; }
 }
 
-/// The steps of a power of floats.
+/// Records the steps of a float power.
 fn float_power<D: TypedFloat, E>(a: u16, b: u16) -> Symbol<E> {
     let made = power::power(Symbol::<D>(a, PhantomData), Symbol::<D>(b, PhantomData));
     Symbol(made.0, PhantomData)
@@ -280,8 +281,8 @@ macro_rules! script_of {
 
 macro_rules! table {
     ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
-        /// What the body of an op does with operands of `dtype`; `None` if it does not take them, or is computed in
-        /// another. (A cast has no body.)
+        /// The script of an op's body for operands of `dtype`; `None` if the op does not take the dtype or computes in
+        /// another one. A cast has no body.
         pub fn script(point: Point, dtype: DType) -> Option<Script> {
             match point {
                 $(Point::$point => script_of!(dtype, $class, $arity, $point),)*
@@ -292,7 +293,7 @@ macro_rules! table {
 
 crate::for_each_point!(table);
 
-/// What [`math::normal_pair`] does, in single or double precision.
+/// The script of [`math::normal_pair`] in single or double precision.
 pub fn normal_pair_script(dtype: DType) -> Script {
     fn pair<D: TypedFloat>() -> Vec<u16> {
         let (a, b) = math::normal_pair(argument::<D>(0), argument::<D>(1));
@@ -338,7 +339,8 @@ mod tests {
         }
     }
 
-    /// The reference, step by step: what a device that follows a script must get.
+    /// Evaluates a script with the reference implementation. A device that follows the script must give the same
+    /// result.
     fn follow(script: &Script, args: &[f32]) -> f32 {
         let mut values: Vec<f32> = Vec::new();
         for step in &script.steps {

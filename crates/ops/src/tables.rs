@@ -1,5 +1,4 @@
-//! The constants of a float format that its functions need: polynomials fitted to the function over an interval, by the
-//! smallest relative error of the result.
+//! Constants of the float formats: minimax polynomials, fitted for the smallest relative error of the result.
 
 use crate::num::{Double, Single};
 use crate::power::Powers;
@@ -25,19 +24,20 @@ pub trait Tables: Powers + NearTurns {
     const GAMMA: &'static [f64];
     /// The logarithm of the gamma function over `(x - 1) (x - 2)` on [1, 2] in `x - 3/2`, highest power first.
     const GAMMALN: &'static [f64];
-    /// What Stirling's formula lacks, times x, in `1 / x^2`, highest power first.
+    /// The correction of Stirling's formula, times x, in `1 / x^2`, highest power first.
     const STIRLING: &'static [f64];
-    /// What the digamma function lacks of `log(x) - 1 / (2 x)`, times `-x^2`, in `1 / x^2`, highest power first.
+    /// The digamma function minus `log(x) - 1 / (2 x)`, times `-x^2`, in `1 / x^2`, highest power first.
     const DIGAMMA: &'static [f64];
-    /// The positive root of the digamma function as a sum of two: a number near it less the first is exact.
+    /// The positive root of the digamma function as an unevaluated sum of two; subtracting the first part from a nearby
+    /// number is exact.
     const DIGAMMA_ROOT: [f64; 2];
-    /// The digamma function over the distance from its root on [1, 2] in `x - 3/2`, highest power first.
+    /// The digamma function divided by the distance from its root, on [1, 2], in `x - 3/2`, highest power first.
     const DIGAMMA_NEAR: &'static [f64];
     /// `erfinv(x) / x` for `w = -log(1 - x^2)` up to 5 in `w - 5/2`, highest power first.
     const ERFINV_NEAR: &'static [f64];
-    /// The same beyond, in `sqrt(w)` less [`Tables::ERFINV_CENTRE`], highest power first.
+    /// The same for larger w, in `sqrt(w)` minus [`Tables::ERFINV_CENTRE`], highest power first.
     const ERFINV_FAR: &'static [f64];
-    /// The same for w beyond 16 in `sqrt(w) - 5`, highest power first, where the format has such numbers.
+    /// The same for w beyond 16, in `sqrt(w) - 5`, highest power first; empty if the format has no such numbers.
     const ERFINV_TAIL: &'static [f64];
     /// The series of the Bessel function in the square of half its argument, up to 8, highest power first.
     const I0_NEAR: &'static [f64];
@@ -49,29 +49,29 @@ pub trait Tables: Powers + NearTurns {
     const I1_FAR: &'static [f64];
     /// See [`Tables::ERFINV_FAR`].
     const ERFINV_CENTRE: f64;
-    /// What rounding took from pi / 2.
+    /// The rounding error of pi / 2.
     const HALF_PI_LOW: f64;
-    /// 1 / log(2) as a sum of two.
+    /// 1 / log(2) as an unevaluated sum of two.
     const LOG2_E: [f64; 2];
-    /// 1 / log(10) as a sum of two.
+    /// 1 / log(10) as an unevaluated sum of two.
     const LOG10_E: [f64; 2];
-    /// log10(2) as a sum of two: any exponent times the first is exact.
+    /// log10(2) as an unevaluated sum of two; the product of the first part and any exponent is exact.
     const LOG10_2: [f64; 2];
-    /// From it on a square may overflow, and a one beside it does not count.
+    /// From here on a square may overflow, and adding 1 has no effect.
     const LARGE: f64;
-    /// Below it a square may underflow.
+    /// Below this a square may underflow.
     const SMALL: f64;
-    /// A power of two that lifts what is small, and lowers what is large, to where squares are numbers.
+    /// A power of two: multiplying small numbers, or dividing large ones, by it brings their squares into range.
     const UP: f64;
-    /// The least whole number to scale by.
+    /// The smallest integer exponent to scale by.
     const SCALE_LOW: f64;
-    /// The largest whole number to scale by.
+    /// The largest integer exponent to scale by.
     const SCALE_HIGH: f64;
-    /// Above it the gamma function is infinite.
+    /// The gamma function is infinite above this.
     const GAMMA_HIGH: f64;
 }
 
-/// Bernoulli's numbers over factorials, as Euler and Maclaurin's formula has them.
+/// Bernoulli numbers divided by factorials, for the Euler-Maclaurin formula.
 pub(crate) const EULER_MACLAURIN: [f64; 7] = [
     0.08333333333333333,
     -0.001388888888888889,

@@ -1,14 +1,15 @@
 //! Trigonometric and hyperbolic functions and their inverses, written once over [`NumFloat`].
 //!
-//! Invariant: as for [`crate::math`]: at most 2 ulp in single precision and 4 in double over the whole range, right for
-//! infinities, NaN, denormals and -0. (Without a fused multiply-add, errors that are worked out are not, and 1 ulp is lost.)
+//! Invariant: the accuracy of [`crate::math`]: at most 2 ulp in single and 4 ulp in double precision over the whole
+//! range; infinities, NaN, denormals and -0 are handled. Without a fused multiply-add, the rounding errors below are
+//! not exact, which costs 1 ulp.
 
 use crate::math::{exp_by, log_of, polynomial};
 use crate::num::{Mask, NumFloat};
 use crate::tables::Tables;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
-/// Sine and cosine of the rest of an angle, up to an eighth of a turn either way, given as a sum of two.
+/// Sine and cosine of a reduced angle up to pi / 4, given as an unevaluated sum of two.
 #[inline(always)]
 fn sine_cosine<T: NumFloat>(rest: T, low: T) -> (T, T) {
     let (half, one) = (T::constant(0.5), T::constant(1.0));
@@ -50,20 +51,21 @@ pub fn tan<T: NumFloat>(x: T) -> T {
     let square = rest.mul(rest);
     let bend = polynomial(square, <T::Format as Tables>::TAN).mul(square);
     let near = bend.mul_add(rest, rest);
-    // What the lower part of the rest adds, by the slope there.
+    // The contribution of the low part, by the derivative.
     let near = rest.add(bend.mul_add(rest, low.mul(near.mul_add(near, one))));
     let odd = quadrant.eq(one).or(quadrant.eq(T::constant(3.0)));
     let y = T::select(odd, one.neg().div(near), near);
     T::select(x.eq(T::constant(0.0)), x, y)
 }
 
-/// The arctangent of a positive `x`, or of `x + lost / by` for a quotient in the last place of `x`.
+/// The arctangent of a positive `x`, or of `x + lost / by`, where the quotient is at most one ulp of `x`.
 #[inline(always)]
 fn arctangent<T: NumFloat>(x: T, lost: Option<(T, T)>) -> T {
     let (zero, one) = (T::constant(0.0), T::constant(1.0));
     let large = T::constant(2.414213562373095).lt(x);
     let middle = T::constant(0.4142135623730951).lt(x);
-    // Beyond tan(3 pi / 8) a quarter turn less the arctangent of the inverse, beyond tan(pi / 8) an eighth more.
+    // Beyond tan(3 pi / 8): pi / 2 minus the arctangent of the inverse; beyond tan(pi / 8): pi / 4 plus a smaller
+    // angle.
     let above = T::select(large, one.neg(), T::select(middle, x.sub(one), x));
     let below = T::select(large, x, T::select(middle, x.add(one), one));
     let t = above.div(below);
@@ -85,7 +87,7 @@ pub fn atan<T: NumFloat>(x: T) -> T {
     arctangent(x.abs(), None).copysign(x)
 }
 
-/// Whether what rounding takes from a quotient by this positive number is known.
+/// Whether the rounding error of a quotient by this positive number can be computed exactly.
 #[inline(always)]
 fn is_large_enough<T: NumFloat>(divisor: T) -> T::Mask {
     T::constant(<T::Format as Tables>::SMALL).lt(divisor).and(divisor.lt(T::constant(f64::INFINITY)))
@@ -100,19 +102,19 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     let (less, more) = (T::select(steep, b, a), T::select(steep, a, b));
     let quotient = less.div(more);
     let plain = T::BRANCHES && T::all(is_large_enough(more).and(less.eq(less)));
-    // Of two zeros the quotient counts as zero, of two infinities as one.
+    // The quotient of two zeros counts as 0, and of two infinities as 1.
     let quotient = if plain {
         quotient
     } else {
         T::select(more.eq(zero), zero, T::select(less.eq(more), T::constant(1.0), quotient))
     };
-    // What rounding took from the quotient; of the smallest numbers it is not known.
+    // The rounding error of the quotient; unknown for the smallest numbers.
     let lost = quotient.neg().mul_add(more, less);
     let known = is_large_enough(more);
     let (lost, by) = if plain { (lost, more) } else { (T::select(known, lost, zero), T::select(known, more, one)) };
     let angle = arctangent(quotient, Some((lost, by)));
     let left = x.lt(zero).or(x.eq(zero).and(T::constant(1.0).copysign(x).lt(zero)));
-    // From a quarter or a half turn back or on, by the octant.
+    // Add or subtract pi / 2 or pi, depending on the octant.
     let choose =
         |quarter: f64, half: f64| T::select(steep, T::constant(quarter), T::select(left, T::constant(half), zero));
     let rest = <T::Format as Tables>::HALF_PI_LOW;
@@ -125,13 +127,13 @@ pub fn atan2<T: NumFloat>(y: T, x: T) -> T {
     T::select(number, angle.copysign(y), y.add(x))
 }
 
-/// The arcsine of a number up to a half, less that number.
+/// `asin(x) - x` for `|x| <= 1/2`.
 #[inline(always)]
 fn arcsine_bend<T: NumFloat>(x: T, square: T) -> T {
     polynomial(square, <T::Format as Tables>::ASIN).mul(square).mul(x)
 }
 
-/// For `x` from a half to 1: the root of `(1 - x) / 2`, and what rounding took from it.
+/// For `x` in [1/2, 1]: the square root of `(1 - x) / 2` and its rounding error.
 #[inline(always)]
 fn half_chord<T: NumFloat>(x: T) -> (T, T, T) {
     let square = T::constant(1.0).sub(x).mul(T::constant(0.5));
@@ -187,13 +189,13 @@ pub fn cosh<T: NumFloat>(x: T) -> T {
     half.add(T::constant(0.25).div(half))
 }
 
-/// The logarithm of `2 x`, for an `x` so large that ones do not count.
+/// `log(2 x)` for an `x` so large that adding 1 has no effect.
 #[inline(always)]
 fn log_double<T: NumFloat>(x: T) -> T {
     log_of(x, T::constant(0.0)).add(T::constant(LN_2))
 }
 
-/// The logarithm of `1 + x + low`.
+/// `log(1 + x + low)`.
 #[inline(always)]
 fn log_one_more<T: NumFloat>(x: T, low: T) -> T {
     let one = T::constant(1.0);
@@ -210,7 +212,7 @@ pub fn asinh<T: NumFloat>(x: T) -> T {
     let magnitude = x.abs();
     let large = T::constant(<T::Format as Tables>::LARGE).lt(magnitude);
     let a = T::select(large, one, magnitude);
-    // e^y - 1 = a + a^2 / (1 + sqrt(1 + a^2)), as a sum of two.
+    // e^y - 1 = a + a^2 / (1 + sqrt(1 + a^2)), as an unevaluated sum of two.
     let square = a.mul(a);
     let lost_square = a.mul_add(a, square.neg());
     let root = square.add(one).sqrt();
@@ -229,7 +231,7 @@ pub fn acosh<T: NumFloat>(x: T) -> T {
     let (zero, one, two) = (T::constant(0.0), T::constant(1.0), T::constant(2.0));
     let large = T::constant(<T::Format as Tables>::LARGE).lt(x);
     let t = T::select(large, one, x.sub(one));
-    // e^y - 1 = t + sqrt(t (t + 2)), as a sum of two.
+    // e^y - 1 = t + sqrt(t (t + 2)), as an unevaluated sum of two.
     let twice = t.mul(two);
     let square = t.mul_add(t, twice);
     let root = square.sqrt();

@@ -1,37 +1,39 @@
-//! Quarter turns: how many go into an angle, modulo four, and what is left. One element at a time; vectors take
-//! [`near`] for all lanes and [`Turn::far`] for the few that are not near.
+//! Argument reduction for trigonometric functions: the number of quarter turns in an angle, modulo four, and the
+//! remainder. These functions take one element; vectors use [`near`] for all lanes and [`Turn::far`] for the few large
+//! ones.
 //!
-//! Invariant: what is left is right to 44 binary digits for singles and to twice those of the format for doubles, for
-//! every finite angle. (A half turn is no float, so an angle times a rounded 2/pi would lose a digit for each of its
-//! own.)
+//! Invariant: for every finite angle, the remainder is accurate to 44 bits for singles and to twice the format's
+//! precision for doubles. Multiplying by a rounded 2/pi would not do: it loses one bit for each bit in the integer
+//! part.
 
 use crate::num::{Double, NumFloat, Single};
 
-/// An angle's quadrant and rest.
+/// Reduces an angle to a quadrant and a remainder.
 pub trait Turn: Copy {
-    /// Up to it, [`Turn::near`] is right.
+    /// The largest angle that [`Turn::near`] handles.
     const NEAR: Self;
 
     /// Whether it is larger than [`Turn::NEAR`].
     fn is_far(self) -> bool;
 
-    /// Quadrant and rest of an angle up to [`Turn::NEAR`].
+    /// Quadrant and remainder of an angle up to [`Turn::NEAR`].
     fn near(self) -> [Self; 3];
 
-    /// Quadrant and rest of an angle beyond [`Turn::NEAR`].
+    /// Quadrant and remainder of an angle beyond [`Turn::NEAR`].
     fn far(self) -> [Self; 3];
 }
 
-/// pi/2 as a sum: the first two have 33 bits, so that a quotient below 2^20 times either is exact.
+/// pi/2 as an unevaluated sum: the first two parts have 33 bits, so their products with a quotient below 2^20 are
+/// exact.
 const HALF_PI: [f64; 3] = [1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21];
 
-/// What is left of pi/2 after the first 33 bits.
+/// pi/2 minus its first 33 bits.
 const HALF_PI_REST: f64 = 6.077100506506192e-11;
 
-/// What is left of pi/2 after it was rounded.
+/// pi/2 minus its rounded value.
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
 
-/// The binary digits of 2/pi: as many as the largest double has, and three times its precision.
+/// The bits of 2/pi: as many as the exponent of the largest double, plus three times its precision.
 const TWO_OVER_PI: [u64; 20] = [
     0xa2f9836e4e441529,
     0xfc2757d1f534ddc0,
@@ -55,19 +57,20 @@ const TWO_OVER_PI: [u64; 20] = [
     0xf0cfbc209af4361d,
 ];
 
-/// The exponent, as its bits say it, of the first far singles: those of 2^20 and more.
+/// The biased exponent of the first far singles, those from 2^20 on.
 pub const SINGLE_FIRST_EXPONENT: u32 = 127 + 20;
 
-/// How many exponents share a row of [`SINGLE_TURNS`].
+/// The number of exponents per row of [`SINGLE_TURNS`].
 pub const SINGLE_EXPONENTS: u32 = 8;
 
-/// 2/pi for far singles, as a sum of three; a row for every [`SINGLE_EXPONENTS`] exponents. Singles of row `k` are
-/// multiples of 2^(8k - 3) below 2^(8k + 28): digits of 2/pi whose products are whole turns are left out.
+/// 2/pi for far singles, as a sum of three parts, with one row per [`SINGLE_EXPONENTS`] exponents. Singles of row `k`
+/// are multiples of 2^(8k - 3) below 2^(8k + 28), so bits of 2/pi whose products are full turns are omitted.
 ///
-/// The first has the digits from 2^(4 - 8k) to 2^(-24 - 8k): its product is exact, in steps of 2^-27. The second has
-/// the next 21: its product is exact, below 16 and in steps of 2^-48, so that both make an exact sum once the first is
-/// taken modulo four. The product of the third, below 2^-17, is off by at most 2^-70. In quarter turns no far single is
-/// nearer than 2^-30 to a whole number, nor than 2^-31 to the middle of two.
+/// The first part has the bits from 2^(4 - 8k) to 2^(-24 - 8k): its product is exact, a multiple of 2^-27. The second
+/// part has the next 21 bits: its product is exact, below 16 and a multiple of 2^-48. Their sum is exact once the first
+/// product is reduced modulo four. The product of the third part, below 2^-17, has an error of at most 2^-70. In
+/// quarter turns, every far single is at least 2^-30 away from an integer and at least 2^-31 away from the midpoint of
+/// two.
 pub static SINGLE_TURNS: [[f64; 3]; 14] = {
     let mut rows = [[0.0; 3]; 14];
     let mut row = 0;
@@ -80,7 +83,7 @@ pub static SINGLE_TURNS: [[f64; 3]; 14] = {
     rows
 };
 
-/// The digits of 2/pi from a place after the point up to another, at most 64, rounded to a double.
+/// The bits of 2/pi between two places after the point, at most 64 of them, rounded to a double.
 const fn digits(from: usize, to: usize) -> f64 {
     let (mut whole, mut place) = (0, from);
     while place < to {
@@ -95,7 +98,7 @@ fn quotient(x: f64) -> f64 {
     (x * std::f64::consts::FRAC_2_PI).round_ties_even()
 }
 
-/// Modulo four; exact.
+/// `x` modulo four; exact.
 #[inline(always)]
 fn quadrant(n: f64) -> f64 {
     n - 4.0 * (n * 0.25).floor()
@@ -112,7 +115,7 @@ impl Turn for f64 {
     #[inline(always)]
     fn near(self) -> [f64; 3] {
         let n = quotient(self);
-        // The first product and difference are exact; of the second difference the error is kept.
+        // The first product and difference are exact; keep the error of the second difference.
         let (a, b) = (self - n * HALF_PI[0], n * HALF_PI[1]);
         let s = a - b;
         let t = s - a;
@@ -130,7 +133,7 @@ impl Turn for f64 {
         let bits = self.to_bits();
         let exponent = (bits >> 52 & 0x7ff) as i32 - 1075;
         let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
-        // Digits of 2/pi whose products are whole turns are passed over; of the next 192 the product is formed.
+        // Skip the bits of 2/pi whose products are full turns; multiply by the next 192.
         let skip = (exponent - 2).max(0) as usize;
         let (word, shift) = (skip / 64, skip % 64);
         let digits = |i: usize| match shift {
@@ -141,7 +144,7 @@ impl Turn for f64 {
         let middle = mantissa as u128 * digits(1) as u128 + (low >> 64);
         let high = mantissa as u128 * digits(0) as u128 + (middle >> 64);
         let mut limbs = [low as u64, middle as u64, high as u64, (high >> 64) as u64];
-        // Two digits before the point, 190 after it.
+        // Two bits before the point, 190 after it.
         let down = (2 - exponent).max(0) as u32;
         if down > 0 {
             for i in 0..3 {
@@ -150,7 +153,7 @@ impl Turn for f64 {
         }
         let turned = limbs[2] >> 62;
         let mut rest = [limbs[0] << 2, limbs[1] << 2 | limbs[0] >> 62, limbs[2] << 2 | limbs[1] >> 62];
-        // The nearest multiple: from a half on it is the next one, and what is left is negative.
+        // Round to the nearest multiple: from one half on take the next one, with a negative remainder.
         let below = rest[2] >> 63 == 1;
         if below {
             let (first, carry) = (!rest[0]).overflowing_add(1);
@@ -163,7 +166,7 @@ impl Turn for f64 {
             (value << (zeros % 64) >> 64) as u64
         };
         let (first, second) = if zeros < 64 { (top(2), top(1)) } else { (top(1), top(0)) };
-        // The first 53 digits, and the 53 after them.
+        // The leading 53 bits, and the next 53.
         let power = |digits: i32| f64::from_bits(((1023 - digits) as u64) << 52);
         let part = (first >> 11) as f64 * power(zeros as i32 + 53);
         let next = ((first << 53 | second >> 11) >> 11) as f64 * power(zeros as i32 + 106);
@@ -184,7 +187,7 @@ const SINGLE_HALF_PI: [f32; 3] = [std::f32::consts::FRAC_PI_2, -4.371139e-8, -1.
 
 /// The constants of [`near`], for a format.
 pub trait NearTurns {
-    /// pi/2 as a sum of three.
+    /// pi/2 as an unevaluated sum of three.
     const HALF_PI: [f64; 3];
     /// Whether the product of a near quotient and the second part is exact.
     const IS_EXACT: bool;
@@ -200,7 +203,7 @@ impl NearTurns for Double {
     const IS_EXACT: bool = true;
 }
 
-/// As [`Turn::near`], bit for bit, for vectors with a fused multiply-add.
+/// Equals [`Turn::near`] bit for bit, for vectors with a fused multiply-add.
 #[inline(always)]
 pub fn near<T: NumFloat>(x: T) -> [T; 3] {
     let [first, second, third] = <T::Format as NearTurns>::HALF_PI.map(T::constant);
@@ -216,13 +219,13 @@ pub fn near<T: NumFloat>(x: T) -> [T; 3] {
     [quadrant, high, s.sub(high).add(lost)]
 }
 
-/// Turns and rest of a single up to 2^20, in doubles.
+/// Turns and remainder of a single up to 2^20, computed in doubles.
 fn middle(wide: f64) -> (f64, f64) {
     let n = quotient(wide);
     (n, (wide - n * HALF_PI[0]) - n * HALF_PI_REST)
 }
 
-/// Turns and rest of a single from 2^20 on, by the table.
+/// Turns and remainder of a single from 2^20 on, by the table.
 fn by_table(x: f32, wide: f64) -> (f64, f64) {
     let exponent = x.to_bits() >> 23 & 0xff;
     let [first, second, third] = SINGLE_TURNS[((exponent - SINGLE_FIRST_EXPONENT) / SINGLE_EXPONENTS) as usize];
@@ -232,7 +235,7 @@ fn by_table(x: f32, wide: f64) -> (f64, f64) {
 }
 
 impl Turn for f32 {
-    // From here on the quotient is so large that the nearest multiple may not be found.
+    // Beyond this the quotient is so large that rounding may pick the wrong multiple.
     const NEAR: f32 = 32768.0;
 
     #[inline(always)]
@@ -244,7 +247,7 @@ impl Turn for f32 {
     fn near(self) -> [f32; 3] {
         let [first, second, third] = SINGLE_HALF_PI;
         let n = (self * std::f32::consts::FRAC_2_PI).round_ties_even();
-        // Both are exact as singles, as a fused multiply-add has them.
+        // Both are exact as singles, as a fused multiply-add would compute them.
         let a = (self as f64 - n as f64 * first as f64) as f32;
         let b = n * second;
         let lost_product = (n as f64 * second as f64 - b as f64) as f32;

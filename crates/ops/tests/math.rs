@@ -1,15 +1,15 @@
-//! The elementary functions against the standard library's, in units of the last place.
+//! Compares the elementary functions with the standard library, in ulp.
 
 use forerun_ops::{Num, NumFloat, NumSigned, NumWhole, divide, elementary, math, power, trig};
 
-/// Distance of `got` from `want` in units of the last place of `want`, in single precision.
+/// The distance of `got` from `want` in ulp of `want`, in single precision.
 fn ulps(got: f32, want: f64) -> f64 {
     let near = want as f32;
     if near.is_nan() {
         return if got.is_nan() { 0.0 } else { f64::INFINITY };
     }
     if near.is_infinite() || got.is_infinite() {
-        // Rounding may stop one step short of infinity, or go there.
+        // Near the overflow threshold, accept the largest number as well as infinity.
         return if got == near || (got.is_infinite() && near.abs() == f32::MAX) { 0.0 } else { f64::INFINITY };
     }
     let exponent = if near.abs() < f32::MIN_POSITIVE { -126 } else { (near.abs().to_bits() >> 23) as i32 - 127 };
@@ -18,14 +18,14 @@ fn ulps(got: f32, want: f64) -> f64 {
 
 type Function = (&'static str, fn(f32) -> f32, fn(f64) -> f64);
 
-/// The error function: a series near 0, a continued fraction far away; both to double precision.
+/// The error function in double precision: a series near 0, a continued fraction elsewhere.
 fn erf(x: f64) -> f64 {
     let a = x.abs();
     if a > 6.0 {
         return x.signum();
     }
     if a < 2.5 {
-        // Terms of one sign: e^(-x^2) times the sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)).
+        // A series with terms of one sign: e^(-x^2) times the sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)).
         let (mut term, mut sum, mut k) = (x, x, 3.0);
         while term.abs() > sum.abs() * 1e-17 {
             term *= 2.0 * x * x / k;
@@ -39,7 +39,7 @@ fn erf(x: f64) -> f64 {
     if x.is_nan() { x } else { (1.0 - rest).copysign(x) }
 }
 
-/// The standard library's loses digits near 0.
+/// The standard library's `asinh` loses digits near 0.
 fn asinh(x: f64) -> f64 {
     let a = x.abs();
     if a.is_infinite() { x } else { (a + a * a / (1.0 + a.hypot(1.0))).ln_1p().copysign(x) }
@@ -244,7 +244,7 @@ fn double_precision_is_close() {
     assert_eq!(math::exp(f64::NEG_INFINITY), 0.0);
     assert_eq!(math::exp(f64::INFINITY), f64::INFINITY);
     assert!(math::log(f64::NAN).is_nan());
-    // From a table of fifty digits.
+    // From a table with fifty digits.
     for (x, want) in ERF {
         check("erf", x, math::erf(x), want);
         check("erf", -x, math::erf(-x), -want);
@@ -270,7 +270,7 @@ fn edges_of_angles_roots_and_logarithms() {
     assert_eq!((trig::acosh(1.0), trig::acosh(inf), trig::asinh(-inf)), (0.0, inf, -inf));
     assert_eq!((trig::atanh(1.0), trig::atanh(-1.0)), (inf, -inf));
     assert!(trig::atanh(2.0f64).is_nan());
-    // Where a value is both odd and finite, the sign of a zero counts.
+    // These cases also check the sign of zero.
     for (y, x) in [(0.0, -1.0), (zero, -1.0), (0.0, zero), (zero, zero), (0.0, 0.0), (1.0, 0.0), (-1.0, zero)] {
         assert_eq!(trig::atan2(y, x).to_bits(), f64::atan2(y, x).to_bits(), "{y} {x}");
     }
@@ -298,7 +298,7 @@ fn edges_of_angles_roots_and_logarithms() {
     assert_eq!((elementary::log2(0.0), elementary::log10(inf)), (-inf, inf));
     assert!(elementary::log2(-1.0f64).is_nan() && elementary::ldexp(1.0, f64::NAN).is_nan());
     assert_eq!((elementary::ldexp(5e-324, 1100.0), elementary::ldexp(1e300, -2100.0)), (2f64.powi(26), 0.0));
-    // Rounded once: half of the smallest number and a little more is that number.
+    // A single rounding: slightly more than half of the smallest number rounds to that number.
     assert_eq!(elementary::ldexp(1.0 + f64::EPSILON, -1075.0), 5e-324);
     assert_eq!((elementary::logaddexp(inf, inf), elementary::logaddexp(-inf, 3.0)), (inf, 3.0));
     assert_eq!((1f64.next_after(2.0), 0f64.next_after(-1.0)), (1.0 + f64::EPSILON, -5e-324));
@@ -329,7 +329,7 @@ fn near_quotients_have_the_bits_of_the_reference() {
     macro_rules! compare {
         ($float:ident, $bits:ident) => {
             for round in 0..300_000 {
-                // Any bits at all, or a dividend that is a multiple of the divisor or the number before or after one.
+                // Random bits, or a dividend that is a multiple of the divisor or one of its neighbours.
                 let y = $float::from_bits((random() << 11 | random() & 0x7ff) as $bits);
                 let x = match round % 2 {
                     0 => $float::from_bits((random() << 11 | random() & 0x7ff) as $bits),
@@ -380,7 +380,7 @@ fn nan_wins_and_truth_values_add() {
     assert_eq!(NumFloat::split(1.5f32), (0.75, 1.0));
 }
 
-/// Numbers from 0 to 1, the same in every run.
+/// Numbers from 0 to 1; the same in every run.
 fn randoms() -> impl FnMut() -> f64 {
     let mut state = 1u64;
     move || {
@@ -404,7 +404,7 @@ fn powers_are_close_over_the_whole_range() {
         if x == 0.0 || log == 0.0 || !log.is_finite() {
             continue;
         }
-        // Exponents that reach every magnitude of the result, denormals and both ends too.
+        // Exponents that reach every magnitude of the result, including denormals and both limits.
         let y = if i % 3 == 0 { random() * 20.0 - 10.0 } else { (random() - 0.5) * 310.0 / log } as f32;
         let off = ulps(power::power(x, y), (x as f64).powf(y as f64));
         if off > single.0 {

@@ -1,4 +1,4 @@
-//! Functions of statistics and physics against tables of sixty digits, and at their edges.
+//! Compares special functions with tables of sixty digits, and checks their edge cases.
 
 #![allow(clippy::approx_constant, clippy::excessive_precision, reason = "tables are as they were printed")]
 
@@ -86,7 +86,7 @@ const DIGAMMA: Table = &[
     (-50.5, 3.931841651126412),
 ];
 
-/// Around the positive root of digamma; the last five are numbers of single precision too.
+/// Near the positive root of digamma; the last five are exact in single precision.
 const DIGAMMA_ROOT: Table = &[
     (1.0, -0.5772156649015329),
     (1.25, -0.22745353337626542),
@@ -216,7 +216,7 @@ const POLYGAMMA: &[(f64, f64, f64)] = &[
     (10.0, 10000.0, -3.630614732639991e-35),
 ];
 
-/// Whether a result is as near as its row says; near a zero of the function, as the numbers around it are.
+/// Checks that a result has the accuracy of its row; near a zero of the function, relative to nearby values.
 fn check(name: &str, x: f64, got: f64, want: f64, epsilon: f64) {
     let row = Point::from_name(name).unwrap().row();
     let size = if row.off >= 8 { want.abs().max(1.0) } else { want.abs() };
@@ -242,7 +242,7 @@ fn tables_are_met() {
     for (name, table, double, single) in FUNCTIONS {
         for &(x, want) in table {
             check(name, x, double(x), want, f64::EPSILON);
-            // Where the number is one of single precision, and the result is in its range.
+            // If `x` is exact in single precision and the result is in range, check single precision too.
             if x as f32 as f64 == x && (1e-37..1e38).contains(&want.abs()) {
                 check(name, x, single(x as f32) as f64, want, f32::EPSILON as f64);
             }
@@ -253,7 +253,7 @@ fn tables_are_met() {
     }
 }
 
-/// Relative to a result however small: the root itself is known to twice the digits of a number.
+/// The error is relative to the result, however small: the root is known to twice the precision of the format.
 #[test]
 fn digamma_keeps_its_digits_around_its_root() {
     for &(x, want) in DIGAMMA_ROOT {

@@ -1,8 +1,8 @@
-//! Far angles in single precision, reduced in doubles, against the reduction of doubles in whole numbers.
+//! Compares the reduction of far singles, computed in doubles, with the integer reduction of doubles.
 
 use forerun_ops::Turn;
 
-/// Compares every `step`th far single, of either sign.
+/// Compares every `step`-th far single of both signs.
 fn sweep(step: usize) {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
     let far = 1048576f32.next_up().to_bits()..f32::INFINITY.to_bits();
@@ -22,7 +22,7 @@ fn worse(a: (f64, f32), b: (f64, f32)) -> (f64, f32) {
     if b.0 > a.0 { b } else { a }
 }
 
-/// By how much of itself the rest of a far single is off.
+/// The relative error of the remainder of a far single.
 fn off(bits: u32) -> (f64, f32) {
     let x = f32::from_bits(bits);
     let [quadrant, high, low] = x.far();
@@ -51,7 +51,7 @@ fn near_singles_have_the_rest_of_the_double() {
         let x = f32::from_bits(bits);
         let [quadrant, high, low] = if x.is_far() { x.far() } else { x.near() };
         let [turned, rest, rest_low] = (x as f64).near();
-        // Halfway between two multiples either may be taken.
+        // Halfway between two multiples, either one is acceptable.
         if quadrant as f64 != turned {
             assert!((high.abs() as f64 - std::f64::consts::FRAC_PI_4).abs() < 0.01, "the quadrant of {x:e}");
             continue;

@@ -1,11 +1,11 @@
-//! What a device of its own offers: memory, lanes that do what they are told in order, kernels for them.
+//! The interface of an accelerator: memory, in-order lanes, and kernels for them.
 
 use crate::{Io, Kernel};
 use forerun_base::Result;
 use forerun_ops::{Given, Routine};
 use std::sync::Arc;
 
-/// A place where commands are done in order. Every accelerator has these.
+/// An in-order command queue. Every accelerator has all of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Lane {
@@ -18,12 +18,12 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// How many there are.
+    /// Number of lanes.
     pub const COUNT: usize = 3;
-    /// All of them.
+    /// All lanes.
     pub const ALL: [Lane; Lane::COUNT] = [Lane::Compute, Lane::In, Lane::Out];
 
-    /// What it is called.
+    /// The lane's name.
     pub fn name(self) -> &'static str {
         match self {
             Lane::Compute => "compute",
@@ -33,110 +33,111 @@ impl Lane {
     }
 }
 
-/// Bytes on an accelerator.
+/// A block of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceBlock {
-    /// The first byte, as the device's kernels see it.
+    /// Device address of the first byte.
     pub address: *mut u8,
-    /// How many there are, at least what was asked for.
+    /// Size in bytes, at least what was requested.
     pub bytes: usize,
-    /// Commands up to this ticket of the compute lane may still use them for what they held before: other lanes wait for it.
+    /// Commands up to this ticket of the compute lane may still use the previous contents: other lanes must wait for
+    /// it.
     pub since: u64,
 }
 
-// SAFETY: an address is a number; whoever uses it follows the accelerator's rules.
+// SAFETY: an address is only a number; code that uses it follows the accelerator's rules.
 unsafe impl Send for DeviceBlock {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceBlock {}
 
-/// How kernels were launched.
+/// Counters of kernel launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launches {
-    /// One by one.
+    /// Single launches.
     pub alone: u64,
-    /// As parts of graphs.
+    /// Launches as nodes of graphs.
     pub in_graphs: u64,
     /// Graphs launched.
     pub graphs: u64,
-    /// Of those, as they were before.
+    /// Graph launches that needed no update of the graph.
     pub unchanged: u64,
 }
 
-/// A kernel, ready to be told to the accelerator that compiled it.
+/// A kernel that can be launched on the accelerator that compiled it.
 pub trait DeviceKernel: Send + Sync {
-    /// Tells the compute lane to run it. Returns at once.
+    /// Enqueues the kernel on the compute lane. Returns immediately.
     ///
     /// # Safety
-    /// As for [`crate::Executable::run`], at the time when the lane comes to it; addresses are the device's.
+    /// As for [`crate::Executable::run`], at the time when the lane reaches the kernel; addresses are device addresses.
     unsafe fn launch(&self, io: Io<'_>) -> Result<()>;
 }
 
-/// A device of its own. Commands are told to it by one thread at a time; anybody may ask what has passed.
+/// An accelerator. One thread at a time enqueues commands; any thread may ask which tickets have passed.
 ///
 /// Every command takes the next ticket of its lane, counted from 1.
 pub trait Accelerator: Send + Sync {
-    /// What it is, for people.
+    /// A human-readable description.
     fn describe(&self) -> String;
 
-    /// Bytes that values may take.
+    /// Bytes of memory that values may use.
     fn capacity(&self) -> usize;
 
-    /// At least so many bytes, for commands told from now on; `None` if there are none.
+    /// Allocates at least `bytes`, for commands enqueued from now on; `None` if there is no memory.
     fn alloc(&self, bytes: usize) -> Option<DeviceBlock>;
 
-    /// Gives bytes back: commands told before may still use them, later ones do not. Called by any thread.
+    /// Frees a block: commands enqueued before may still use it, later ones do not. Called by any thread.
     fn free(&self, block: DeviceBlock);
 
     /// Bytes kept for the next [`Accelerator::alloc`].
     fn cached(&self) -> usize;
 
-    /// Gives the kept bytes back to the device.
+    /// Releases the cached bytes to the device.
     fn empty_cache(&self);
 
-    /// A kernel made ready. Called on a plan-cache miss only.
+    /// Compiles a kernel. Called only on a plan-cache miss.
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel>;
 
-    /// Whether it has a kernel for a routine over these inputs; else the host runs it, between two transfers.
+    /// Whether it has a kernel for a routine with these inputs; otherwise the host runs it, between two transfers.
     fn runs(&self, routine: Routine, given: &[Given]) -> bool;
 
-    /// Copies bytes from the host on the lane [`Lane::In`], or, where that is quicker, [`Lane::Compute`]; says which.
+    /// Copies bytes from the host on [`Lane::In`], or on [`Lane::Compute`] where that is faster; returns the lane.
     ///
     /// # Safety
-    /// Both addresses reach so many bytes, which nobody changes until the lane has passed the copy.
+    /// Both addresses are valid for `bytes` bytes, which do not change until the lane has passed the copy.
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane>;
 
-    /// Copies bytes to the host on the lane [`Lane::Out`], or, where that is quicker, [`Lane::Compute`]; says which.
+    /// Copies bytes to the host on [`Lane::Out`], or on [`Lane::Compute`] where that is faster; returns the lane.
     ///
     /// # Safety
     /// As for [`Accelerator::copy_in`].
     unsafe fn copy_out(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane>;
 
-    /// Which lane a copy of so many bytes will take: commands it has to wait for are told to it before.
+    /// The lane that a copy of this size will use, so that the caller can enqueue the waits it needs first.
     fn copy_lane(&self, direction: Lane, bytes: usize) -> Lane;
 
-    /// What is told to `lane` from now on waits until `other` has passed the ticket.
+    /// Makes later commands of `lane` wait until `other` has passed the ticket.
     fn wait(&self, lane: Lane, other: Lane, ticket: u64);
 
-    /// The ticket of the last command told to the lane.
+    /// The ticket of the last command enqueued on the lane.
     fn last_ticket(&self, lane: Lane) -> u64;
 
-    /// The last ticket that the lane has passed. Never waits.
+    /// The last ticket that the lane has passed. Never blocks.
     fn passed(&self, lane: Lane) -> u64;
 
-    /// What went wrong in a command that has passed, if anything did. Asked once.
+    /// The error of a command that has passed, if it failed. Called once per command.
     fn outcome(&self, lane: Lane, ticket: u64) -> Result<()>;
 
-    /// Waits until a lane has passed its ticket of `tickets` (0 for none), until somebody nudges, or until so many microseconds are
-    /// over.
+    /// Blocks until a lane has passed its ticket in `tickets` (0 for lanes to ignore), `nudge` is called, or `at_most`
+    /// microseconds are over.
     fn block(&self, tickets: &[u64], at_most: u64);
 
-    /// Ends the wait of whoever blocks now, or of the next who does.
+    /// Ends the current call of `block`, or the next one.
     fn nudge(&self);
 
-    /// Whether products of float32 may keep fewer bits of their factors, where the device is faster that way.
+    /// Sets whether float32 products may round their factors to fewer bits where that is faster.
     fn set_fast_products(&self, _on: bool) {}
 
-    /// How kernels were launched so far.
+    /// Counters of kernel launches.
     fn launches(&self) -> Launches {
         Launches::default()
     }
@@ -146,29 +147,30 @@ pub trait Accelerator: Send + Sync {
         false
     }
 
-    /// Commands told from now on belong to this label, until [`Accelerator::end_range`].
+    /// Labels the commands enqueued from now on, until [`Accelerator::end_range`].
     fn begin_range(&self, _label: &str) {}
 
-    /// The range of this thread ends.
+    /// Ends the range of this thread.
     fn end_range(&self) {}
 
-    /// Somebody waits: whatever was held back goes out, unless more is about to come with which it should go.
+    /// Submits batched commands, because a thread waits for them. With `more`, they may be kept to batch them with
+    /// commands that are about to come.
     fn flush(&self, _more: bool) {}
 
-    /// The process ends: nothing may be under way in the background any more.
+    /// Ends all background work, because the process ends.
     fn stop(&self) {}
 
-    /// Its number among the devices of CUDA, if other programs of this process can reach its memory that way.
+    /// Its CUDA device number, if other libraries in this process can access its memory that way.
     fn cuda_number(&self) -> Option<usize> {
         None
     }
 
-    /// Blocks the caller until everything is done that anybody told the device so far, other libraries included. Where
-    /// nobody else can tell it anything there is nothing to wait for.
+    /// Blocks until all work submitted to the device so far is done, including that of other libraries. A device that
+    /// no other library can use has nothing to wait for.
     fn settle_all(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The process was forked, and this is the child: its threads and its connection to the device are gone.
+    /// Called in a forked child, where its threads and its connection to the device are gone.
     fn lose(&self);
 }

@@ -1,17 +1,17 @@
-//! What a device offers to the plan: it turns a kernel into something that can be run.
+//! The interface of a device to the plan: it compiles kernels into something that can run.
 
 use crate::Kernel;
 use forerun_base::{Result, Team};
 use std::sync::Arc;
 
-/// Compiles kernels for one device. Called on a plan-cache miss only.
+/// Compiles kernels for one device. Called only on a plan-cache miss.
 pub trait Backend: Send + Sync {
-    /// The kernel, ready to run any number of times.
+    /// Compiles a kernel, which can then run any number of times.
     fn compile(&self, kernel: &Kernel) -> Arc<dyn Executable>;
 }
 
-/// The addresses one run works on. Views are already resolved: an input's address is that of its first
-/// element. An output may have the address of an input of the same size when that input is donated.
+/// The addresses of one run. Views are already resolved: an input's address is that of its first element. An output may
+/// have the address of an input of the same size if that input is donated.
 #[derive(Clone, Copy)]
 pub struct Io<'a> {
     /// First element of each input, in the kernel's order.
@@ -24,38 +24,38 @@ pub struct Io<'a> {
 
 /// A compiled kernel.
 pub trait Executable: Send + Sync {
-    /// Looks at the inputs before anything is written, and says whether they are such that it can run. Most kernels
-    /// always can.
+    /// Checks the inputs before anything is written, and fails if the kernel cannot run on them. Most kernels always
+    /// can.
     ///
     /// # Safety
-    /// As for [`Executable::run`]; the outputs are not looked at.
+    /// As for [`Executable::run`]; the outputs are not accessed.
     unsafe fn check(&self, _io: Io<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Runs it. What [`Executable::check`] refused must not be run.
+    /// Runs the kernel. It must not run on inputs that [`Executable::check`] rejected.
     ///
     /// # Safety
-    /// Every address must reach as many elements as the kernel's layouts say, outputs must be writable
-    /// and overlap nothing but donated inputs, and nobody else may touch them meanwhile.
+    /// Every address must be valid for as many elements as the kernel's layouts state. Outputs must be writable and
+    /// overlap nothing but donated inputs, and no other thread may access them meanwhile.
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team);
 
-    /// Runs it, if it can be known only on the way whether it comes to anything. Such a kernel takes over no input's buffer.
+    /// Runs a kernel that may fail while it runs. Such a kernel reuses no input's buffer.
     ///
     /// # Safety
     /// As for [`Executable::run`].
     unsafe fn attempt(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller guarantees the conditions of `run`.
         unsafe { self.run(io, team) };
         Ok(())
     }
 
-    /// Looks at the inputs, and runs it if it can.
+    /// Checks the inputs, and runs the kernel if they pass.
     ///
     /// # Safety
     /// As for [`Executable::run`].
     unsafe fn check_and_run(&self, io: Io<'_>, team: &dyn Team) -> Result<()> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller guarantees the conditions of `check` and `run`.
         unsafe {
             self.check(io)?;
             self.attempt(io, team)

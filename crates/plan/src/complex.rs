@@ -1,20 +1,21 @@
-//! Ops on complex numbers, as ops on their parts: a program takes values apart, computes on floats, and puts together what is
-//! stored. So a backend needs two instructions for them, `imag` and `compose`, beside casts and moves.
+//! Complex ops, lowered to ops on the real and imaginary parts: a program splits values, computes on floats, and
+//! composes the values that it stores. A backend therefore needs only two more instructions, `imag` and `compose`,
+//! besides casts and moves.
 //!
-//! Invariant: parts are rounded as floats are, so it shows in no bit what was fused.
+//! Invariant: parts are rounded as floats are, so fusion changes no bit of a result.
 
 use crate::program::{Builder, Ssa};
 use forerun_base::DType;
 use forerun_ops::Point;
 
-/// A complex value under construction, or its use.
+/// A complex value as two values of a program.
 #[derive(Clone, Copy)]
 struct Parts {
     re: Ssa,
     im: Ssa,
 }
 
-/// The ops of one part dtype.
+/// Builds instructions for one dtype of parts.
 struct Work<'b> {
     b: &'b mut Builder,
     dtype: DType,
@@ -56,7 +57,7 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
         (Point::Log2 | Point::Log10, [z]) => {
             let natural = w.logarithm(*z);
             let (_, one) = w.zero_and_one(z.re);
-            // What the function makes of e: the logarithm is so many times the natural one.
+            // The op applied to e gives the factor from the natural logarithm to this one.
             let e = w.one(Point::Exp, one);
             let factor = w.one(op, e);
             Parts { re: w.two(Point::Multiply, natural.re, factor), im: w.two(Point::Multiply, natural.im, factor) }
@@ -89,7 +90,7 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
 }
 
 impl Work<'_> {
-    /// The parts of a value.
+    /// Splits a value into its parts.
     fn open(&mut self, value: Ssa) -> Parts {
         if let Some((re, im)) = self.b.parts(value) {
             return Parts { re, im };
@@ -115,12 +116,13 @@ impl Work<'_> {
         self.b.instruction(Point::Where, self.part, self.part, &[mask, yes, no])
     }
 
-    /// A question about a float.
+    /// Applies a predicate to a float.
     fn ask(&mut self, op: Point, a: Ssa) -> Ssa {
         self.b.instruction(op, self.part, DType::Bool, &[a])
     }
 
-    /// Whether the imaginary part is no finite number, and the real one is infinite; and whether the real one is finite then.
+    /// Whether the imaginary part is not finite and the real part is infinite; and whether the imaginary part is not
+    /// finite and the real part is finite.
     fn lost_angle(&mut self, z: Parts) -> (Ssa, Ssa) {
         let (tame, along) = (self.ask(Point::IsFinite, z.im), self.ask(Point::IsFinite, z.re));
         let endless = self.ask(Point::IsInf, z.re);
@@ -129,25 +131,26 @@ impl Work<'_> {
         (and(self, wild, endless), and(self, wild, along))
     }
 
-    /// Whether a part is infinite; the size is, then.
+    /// Whether a part is infinite, and so the absolute value.
     fn endless(&mut self, z: Parts) -> Ssa {
         self.asks(Point::IsInf, z, Point::LogicalOr)
     }
 
-    /// A comparison of both parts, joined.
+    /// Compares both parts, and joins the results.
     fn both(&mut self, op: Point, x: Parts, y: Parts, join: Point) -> Ssa {
         let (re, im) = (self.asks_two(op, x.re, y.re), self.asks_two(op, x.im, y.im));
         self.b.instruction(join, DType::Bool, DType::Bool, &[re, im])
     }
 
-    /// A question about both parts, joined.
+    /// Applies a predicate to both parts, and joins the results.
     fn asks(&mut self, op: Point, z: Parts, join: Point) -> Ssa {
         let re = self.b.instruction(op, self.part, DType::Bool, &[z.re]);
         let im = self.b.instruction(op, self.part, DType::Bool, &[z.im]);
         self.b.instruction(join, DType::Bool, DType::Bool, &[re, im])
     }
 
-    /// 0 and 1, made from any value: of a comparison with itself that never holds, and its opposite.
+    /// The constants 0 and 1, derived from any value: from a comparison with itself that is always false, and its
+    /// negation.
     fn zero_and_one(&mut self, any: Ssa) -> (Ssa, Ssa) {
         if let Some(known) = self.zero_and_one {
             return known;
@@ -163,20 +166,20 @@ impl Work<'_> {
         Parts { re: self.two(Point::Subtract, ac, bd), im: self.two(Point::Add, ad, bc) }
     }
 
-    /// A product of floats in which zero times anything is zero, be it infinite: with the sign that the factors have.
+    /// A product of floats in which zero times anything, even infinity, is zero with the sign of the product.
     fn bounded(&mut self, a: Ssa, b: Ssa) -> Ssa {
         let (zero, one) = self.zero_and_one(a);
         let (no_a, no_b) = (self.asks_two(Point::Equal, a, zero), self.asks_two(Point::Equal, b, zero));
         let (sign_a, sign_b) = (self.two(Point::Copysign, one, a), self.two(Point::Copysign, one, b));
         let (a, b) = (self.choose(no_b, sign_a, a), self.choose(no_a, sign_b, b));
-        // Where both are zero, both are signs.
+        // If both are zero, both were replaced by their signs.
         let product = self.two(Point::Multiply, a, b);
         let nothing = self.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[no_a, no_b]);
         let none = self.two(Point::Copysign, zero, product);
         self.choose(nothing, none, product)
     }
 
-    /// By Smith's method: the larger part of the divisor is divided by, so that nothing overflows on the way.
+    /// Smith's method: divides by the larger part of the divisor, so that no intermediate result overflows.
     fn quotient(&mut self, x: Parts, y: Parts) -> Parts {
         let (a, b) = (self.one(Point::Abs, y.re), self.one(Point::Abs, y.im));
         let wide = self.asks_two(Point::GreaterEqual, a, b);
@@ -191,7 +194,7 @@ impl Work<'_> {
         let (ahead, back) = (self.two(Point::Subtract, v, ur), self.two(Point::Subtract, ur, v));
         let side = self.choose(wide, ahead, back);
         let im = self.two(Point::Divide, side, scale);
-        // A divisor of zero gives what floats give.
+        // Division by zero gives what it gives for floats.
         let none = self.two(Point::Add, a, b);
         let (zero, _) = self.zero_and_one(none);
         let nothing = self.asks_two(Point::Equal, none, zero);
@@ -208,7 +211,8 @@ impl Work<'_> {
         let size = self.one(Point::Exp, z.re);
         let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
         let (re, im) = (self.bounded(size, cos), self.bounded(size, sin));
-        // An angle that is no number leaves an infinity one, and zero; the sine is NaN then.
+        // For an infinite real part and an imaginary part that is not finite, the result is infinite, and zero for
+        // minus infinity; the sine is NaN then.
         let (endless, lost) = self.lost_angle(z);
         let (zero, _) = self.zero_and_one(size);
         let none = self.asks_two(Point::Equal, size, zero);
@@ -220,7 +224,7 @@ impl Work<'_> {
     fn logarithm(&mut self, z: Parts) -> Parts {
         let size = self.size(z);
         let far = self.one(Point::Log, size);
-        // Near the unit circle the logarithm of the rounded size would have lost most digits.
+        // Near the unit circle the logarithm of the rounded absolute value would lose most digits.
         let (_, one) = self.zero_and_one(size);
         let two = self.two(Point::Add, one, one);
         let (a, b) = (self.one(Point::Abs, z.re), self.one(Point::Abs, z.im));
@@ -238,7 +242,7 @@ impl Work<'_> {
         Parts { re: self.choose(between, near, far), im: self.two(Point::Atan2, z.im, z.re) }
     }
 
-    /// `e^(y log x)`; anything to the power of zero is one, and zero to any other is zero.
+    /// `e^(y log x)`; anything to the power of zero is one, and zero to any other power is zero.
     fn power(&mut self, x: Parts, y: Parts) -> Parts {
         let log = self.logarithm(x);
         let exponent = self.product(log, y);
@@ -253,19 +257,20 @@ impl Work<'_> {
         Parts { re: self.choose(no_exponent, one, re), im: self.choose(no_exponent, zero, im) }
     }
 
-    /// `f(re) g(im) + i h(re) k(im)`, for `(f, g)` and `(h, k)`; with a minus between the two if asked for.
+    /// `f(re) g(im) + i h(re) k(im)` for `(f, g)` and `(h, k)`; with `minus`, the imaginary part is negated.
     fn turned(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
         let (f, g) = (self.one(f, z.re), self.one(g, z.im));
         let (h, k) = (self.one(h, z.re), self.one(k, z.im));
         let (re, im) = (self.bounded(f, g), self.bounded(h, k));
-        // Of an infinity whose angle is no number the size is known; of one on the side it is the other part's.
+        // With an infinite real part and an imaginary part that is not finite, the magnitude is still known: it is that
+        // of `f`.
         let (endless, _) = self.lost_angle(z);
         let re = self.choose(endless, f, re);
         Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
     }
 
-    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; from 40 on `1 + 4 i sin y cos y e^(-2 x)`, and the squares
-    /// do not overflow before.
+    /// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; for |x| >= 40 `1 + 4 i sin y cos y e^(-2 x)`. The
+    /// squares do not overflow below 40.
     fn hyperbolic_tangent(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
@@ -290,19 +295,19 @@ impl Work<'_> {
         let tiny = self.bounded(square, slope);
         let far = self.asks_two(Point::GreaterEqual, size, most);
         let (re, im) = (self.choose(far, side, near.re), self.choose(far, tiny, near.im));
-        // With an angle that is no number only zero has a real part; the sine is NaN then.
+        // If the imaginary part is not finite, the real part is kept only if it is zero; the sine is NaN then.
         let (_, lost) = self.lost_angle(z);
         let (zero, _) = self.zero_and_one(size);
         let none = self.asks_two(Point::Equal, z.re, zero);
         let along = self.choose(none, z.re, sin);
-        // What is real stays real, and of an infinity only the sign is left aside.
+        // A real number stays real, and for an infinite real part the imaginary part is a signed zero.
         let (real, endless) = (self.asks_two(Point::Equal, z.im, zero), self.ask(Point::IsInf, z.re));
         let (im, none) = (self.choose(real, z.im, im), self.two(Point::Copysign, zero, z.im));
         let im = self.choose(endless, none, im);
         Parts { re: self.choose(lost, along, re), im: self.choose(lost, sin, im) }
     }
 
-    /// The root with a real part that is not negative.
+    /// The root whose real part is not negative.
     fn root(&mut self, z: Parts) -> Parts {
         let size = self.size(z);
         let (zero, one) = self.zero_and_one(z.re);
@@ -316,16 +321,16 @@ impl Work<'_> {
         let quotient = self.two(Point::Divide, across, twice);
         let none = self.asks_two(Point::Equal, large, zero);
         let small = self.choose(none, zero, quotient);
-        // What is infinite across is as large along.
+        // With an infinite imaginary part, both parts of the root are infinite.
         let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[across]);
         let small = self.choose(far, large, small);
         let ahead = self.asks_two(Point::GreaterEqual, z.re, zero);
         let (re, im) = (self.choose(ahead, large, small), self.choose(ahead, small, large));
-        // The imaginary part has the sign of that of the number.
+        // The imaginary part has the sign of the operand's imaginary part.
         Parts { re, im: self.two(Point::Copysign, im, z.im) }
     }
 
-    /// `z / |z|`; zero stays.
+    /// `z / |z|`; zero for zero.
     fn direction(&mut self, z: Parts) -> Parts {
         let size = self.size(z);
         let (zero, _) = self.zero_and_one(size);
@@ -341,7 +346,7 @@ impl Work<'_> {
         Parts { re: made.im, im: self.one(Point::Negative, made.re) }
     }
 
-    /// `(e^x - 1) cos y - 2 sin^2(y / 2) + i e^x sin y`, in which nothing large cancels.
+    /// `(e^x - 1) cos y - 2 sin^2(y / 2) + i e^x sin y`, which avoids cancellation.
     fn exponential_less_one(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
@@ -354,12 +359,12 @@ impl Work<'_> {
         let re = self.two(Point::Subtract, along, off);
         let (endless, _) = self.lost_angle(z);
         let re = self.choose(endless, less, re);
-        // The standard wants zero without its sign.
+        // The C standard requires a positive zero.
         let (zero, _) = self.zero_and_one(z.re);
         Parts { re: self.two(Point::Add, re, zero), im }
     }
 
-    /// Near zero `log1p(x (x + 2) + y^2) / 2`, which does not lose what one would swallow.
+    /// Near zero `log1p(x (x + 2) + y^2) / 2`, which keeps the digits that adding one would lose.
     fn logarithm_of_one_more(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
@@ -375,8 +380,8 @@ impl Work<'_> {
         Parts { re: self.choose(is_near, near, far.re), im: far.im }
     }
 
-    /// The roots of `1 - z` and `1 + z`, from which the inverse functions are made: they have the branch cuts right, and
-    /// nothing cancels.
+    /// The roots of `1 - z` and `1 + z`, from which the inverse functions are computed: they give the right branch cuts
+    /// and avoid cancellation.
     fn roots_beside_one(&mut self, z: Parts) -> (Parts, Parts) {
         let (_, one) = self.zero_and_one(z.re);
         let (less, more) = (self.two(Point::Subtract, one, z.re), self.two(Point::Add, one, z.re));
@@ -384,7 +389,7 @@ impl Work<'_> {
         (self.root(Parts { re: less, im: minus }), self.root(Parts { re: more, im: z.im }))
     }
 
-    /// The imaginary part of one number turned round times another.
+    /// The imaginary part of `conj(x) y`.
     fn across(&mut self, x: Parts, y: Parts) -> Ssa {
         let (ahead, back) = (self.bounded(x.re, y.im), self.bounded(x.im, y.re));
         self.two(Point::Subtract, ahead, back)
@@ -396,7 +401,7 @@ impl Work<'_> {
         let along = self.two(Point::Subtract, a, b);
         let across = self.across(below, above);
         let (re, im) = (self.two(Point::Atan2, z.re, along), self.one(Point::Asinh, across));
-        // On the imaginary axis it stays there, and infinities keep their direction.
+        // Numbers on the imaginary axis stay on it, and infinities keep their direction.
         let (zero, _) = self.zero_and_one(z.re);
         let none = self.asks_two(Point::Equal, z.re, zero);
         let re = self.choose(none, z.re, re);
@@ -406,8 +411,8 @@ impl Work<'_> {
         Parts { re: self.choose(endless, angle, re), im: self.choose(endless, infinity, im) }
     }
 
-    /// The angle of an arc cosine at the ends: a quarter turn on the imaginary axis, and the direction of infinities, between
-    /// zero and half a turn. `angle` elsewhere.
+    /// The angle of an arc cosine in special cases: pi / 2 on the imaginary axis, and the direction of infinities,
+    /// between zero and pi. Otherwise `angle`.
     fn angle_at_ends(&mut self, z: Parts, angle: Ssa) -> Ssa {
         let (zero, one) = self.zero_and_one(z.re);
         let quarter = self.two(Point::Atan2, one, zero);
@@ -442,8 +447,8 @@ impl Work<'_> {
         Parts { re: self.choose(endless, size, re), im: self.two(Point::Copysign, angle, z.im) }
     }
 
-    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x; where the
-    /// squares overflow, `x / |z|^2` and a quarter turn.
+    /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x;
+    /// where the squares overflow, `x / |z|^2` and pi / 2.
     fn inverse_hyperbolic_tangent(&mut self, z: Parts) -> Parts {
         let x = self.one(Point::Abs, z.re);
         let (zero, one) = self.zero_and_one(x);
@@ -456,7 +461,7 @@ impl Work<'_> {
         let quotient = self.two(Point::Divide, top, under);
         let log = self.one(Point::Log1p, quotient);
         let near = self.two(Point::Divide, log, four);
-        // So near one that the square vanishes, `log(2 / |1 - z|) / 2`.
+        // So near one that the square underflows: `log(2 / |1 - z|) / 2`.
         let beside = self.two(Point::Hypot, less, z.im);
         let (log_two, log_beside) = (self.one(Point::Log, two), self.one(Point::Log, beside));
         let long = self.two(Point::Subtract, log_two, log_beside);
@@ -477,7 +482,7 @@ impl Work<'_> {
         let quarter = self.two(Point::Atan2, one, zero);
         let turned = self.two(Point::Copysign, quarter, z.im);
         let (re, im) = (self.two(Point::Copysign, size, z.re), self.choose(far, turned, half));
-        // Nothing is left along where a part is infinite, nor was there where it is zero.
+        // The real part is zero if a part is infinite or the operand's real part is zero.
         let (endless, none) = (self.endless(z), self.asks_two(Point::Equal, z.re, zero));
         let (nothing, unknown) = (self.two(Point::Copysign, zero, z.re), self.ask(Point::IsNan, z.im));
         let gone = self.b.instruction(Point::LogicalOr, DType::Bool, DType::Bool, &[endless, none]);

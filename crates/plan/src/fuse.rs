@@ -1,8 +1,8 @@
 //! Groups the records of a segment into kernels.
 //!
-//! Invariant: a group depends only on groups before it. A pointwise record joins the last group that comes no earlier
-//! than any of its producers and runs over the same shape; so chains become one pass over memory, end in the
-//! reduction that reads them, and follow the product that feeds them.
+//! Invariant: a group depends only on earlier groups. A pointwise record joins the last group that comes no earlier
+//! than any of its producers and iterates over the same shape. A chain of pointwise ops is thus one pass over memory,
+//! ends in the reduction that reads it, and follows the product that feeds it as an epilogue.
 
 use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, RoutineCall, Rows, Update};
 use crate::program::{Builder, Ssa};
@@ -11,29 +11,29 @@ use crate::signature::Attrs;
 use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Class, FillKind, Op};
 
-/// What a segment became.
+/// The plan of a segment.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The kernels, in an order that respects their dependencies.
+    /// The kernels, in dependency order.
     pub groups: Vec<Group>,
-    /// How many records were dropped because nobody can look at their results.
+    /// Number of records dropped because no reader of their results can exist.
     pub dropped: usize,
 }
 
 /// One kernel of a plan and how to bind it.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What to run.
+    /// The kernel.
     pub kernel: Kernel,
     /// The kernel's inputs.
     pub inputs: Vec<Operand>,
-    /// The record whose result each output is.
+    /// For each output, the record whose result it is.
     pub outputs: Vec<u16>,
-    /// The kernel's scalars: which word of which record.
+    /// For each scalar, the record and the index of its immediate.
     pub scalars: Vec<(u16, u8)>,
     /// All records computed here, stored or not.
     pub records: Vec<u16>,
-    /// Where it runs.
+    /// The device it runs on.
     pub device: Device,
 }
 
@@ -57,7 +57,7 @@ struct OpenGroup {
     body: Body,
     device: Device,
     builder: Builder,
-    /// Results that live in the program, by record.
+    /// Results computed by the program, by record.
     values: Vec<(u16, Ssa)>,
     records: Vec<u16>,
 }
@@ -68,7 +68,7 @@ impl OpenGroup {
     }
 }
 
-/// Makes the plan of a segment.
+/// Computes the plan of a segment.
 pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     let live = live_records(records, options);
     let scalars: Vec<bool> =
@@ -98,7 +98,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
                     }
                 }
                 add_pointwise(&mut groups[g], records, &scalars, i);
-                // A record that is only a scalar is done with the first who reads it.
+                // A record that is only a scalar is dead after its first reader.
                 for operand in &record.inputs {
                     if let Source::Record(j) = operand.source
                         && scalars[j as usize]
@@ -133,10 +133,11 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     Plan { groups: groups.into_iter().map(|g| finish(g, records, &stored)).collect(), dropped }
 }
 
-/// In the place of a group: the record is not computed, or only a scalar to those who read it.
+/// Marks a record without a group: it is not computed, or is only a scalar for its readers.
 const NOWHERE: usize = usize::MAX;
 
-/// One value everywhere, unseen, and read by pointwise records alone: a scalar to them, not worth a pass over memory.
+/// Whether a record fills an array with one value, is internal, and is read only by pointwise records: it becomes a
+/// scalar for them, which saves a pass over memory.
 fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     if records[i].signature.op != Op::Fill(FillKind::Full) || records[i].fate == Fate::Seen {
         return false;
@@ -147,8 +148,9 @@ fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     reads.peek().is_some() && reads.all(|(r, o)| o.view.is_none() && r.signature.op.is_pointwise())
 }
 
-/// Unseen, made of values from before the segment, and read once, by a pointwise record over the same shape: it goes where
-/// that one goes, be it the tail of a product. (The mask of a rectifier's gradient is such a record.)
+/// Whether a record is internal, computed from values from before the segment, and read once, by a pointwise record
+/// over the same shape. It joins the group of that reader, even if that is the epilogue of a product. (The mask in the
+/// gradient of a rectifier is such a record.)
 fn is_escort(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     let record = &records[i];
     let outside = !record.inputs.is_empty() && record.inputs.iter().all(|o| matches!(o.source, Source::External(_)));
@@ -169,7 +171,7 @@ fn new_group(body: Body, record: &SegmentRecord) -> OpenGroup {
     OpenGroup { body, device, builder, values: Vec::new(), records: Vec::new() }
 }
 
-/// A record lives if somebody can look at its result, or a living record reads it.
+/// A record is live if its result can be read from outside, or a live record reads it.
 fn live_records(records: &[SegmentRecord], options: PlanOptions) -> Vec<bool> {
     let mut live: Vec<bool> =
         records.iter().map(|r| r.fate == Fate::Seen || !options.drop_dead || !r.signature.op.infallible()).collect();
@@ -185,7 +187,7 @@ fn live_records(records: &[SegmentRecord], options: PlanOptions) -> Vec<bool> {
     live
 }
 
-/// A result reaches memory if it is seen, read by another kernel, read through a view, or read by nothing at all.
+/// A result is stored if it is seen, read by another kernel, read through a view, or read by no record at all.
 fn must_store(records: &[SegmentRecord], live: &[bool], group_of: &[usize], i: usize) -> bool {
     if records[i].fate == Fate::Seen {
         return true;
@@ -239,7 +241,7 @@ fn place_pointwise(
                 from != g || (whole() && group.value(j).is_some())
             })
     };
-    // What reads nothing has nothing to gain from company, and should not share its fate.
+    // A record without inputs gains nothing from fusion, and should not fail with another record.
     if record.inputs.is_empty() {
         return None;
     }
@@ -286,7 +288,8 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[
             if class == Class::Cast {
                 group.builder.cast(args[0], signature.out.dtype)
             } else {
-                // The result of the class, then the dtype the record asks for (in-place ops keep the target's).
+                // The op's own result dtype first, then the dtype that the record requests (in-place ops keep the
+                // target's).
                 let result = point.row().types(compute).map_or(compute, |(_, result)| result);
                 let value = group.builder.apply(point, compute, result, &args);
                 group.builder.cast(value, signature.out.dtype)
@@ -298,7 +301,7 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[
     group.values.push((i as u16, value));
 }
 
-/// The three collapsed extents of a reduction, if the reduced axes lie together.
+/// The three collapsed extents of a reduction, if the reduced axes are adjacent.
 fn extents(shape: &Shape, mask: u32) -> Option<(usize, usize, usize)> {
     let (mut outer, mut reduced, mut inner) = (1, 1, 1);
     let mut stage = 0;
@@ -345,7 +348,8 @@ fn place_reduce(
             return g;
         }
     }
-    // Reduced axes apart from each other go last; the order of additions follows from shape and axes all the same.
+    // If the reduced axes are not adjacent, they are moved last; the order of additions is still a function of shape
+    // and axes.
     let rank = meta.shape().rank();
     let kept = (0..rank).filter(|d| mask >> d & 1 == 0);
     let axes: Vec<usize> = match together {
@@ -359,7 +363,7 @@ fn place_reduce(
     let value = builder.input(operand, ProgramInput { dtype: meta.dtype, layout });
     let arg = builder.cast(value, compute);
     let body = Body::Reduce { record: i as u16, arg, extents };
-    // Nothing may join a program whose axes were moved: its shape is not the one users see.
+    // Nothing may join a program with moved axes: its shape is not the records' shape.
     let values = Vec::new();
     groups.push(OpenGroup { body, device: signature.runs_on(), builder, values, records: Vec::new() });
     groups.len() - 1
@@ -394,7 +398,7 @@ fn finish(group: OpenGroup, records: &[SegmentRecord], stored: &[bool]) -> Group
             let (mut tail, mut scalars) = (None, Vec::new());
             let alone = values.len() == 1;
             if !alone {
-                // The product is computed in the first output, which must be of its dtype.
+                // The product is computed in the first output, which must have its dtype.
                 match kept.iter().position(|&(r, v)| r == record || builder.dtype(v) == dtype) {
                     Some(p) => kept.swap(0, p),
                     None => kept.insert(0, (record, values[0].1)),
@@ -423,7 +427,7 @@ fn rec(kept: &[(u16, Ssa)]) -> Vec<u16> {
     kept.iter().map(|(r, _)| *r).collect()
 }
 
-/// A vector or a stack of matrices as a layout over `batch + (rows, cols)`.
+/// A vector or a batch of matrices as a layout over `batch + (rows, cols)`.
 fn matrix(layout: &Layout, batch: &Shape, rows: usize, cols: usize, left: bool) -> Layout {
     let full = |lead: &Shape| {
         let mut s = *lead;

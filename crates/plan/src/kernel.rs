@@ -1,4 +1,4 @@
-//! Kernels: what a plan is made of, the same for every backend.
+//! Kernels, the elements of a plan; the same for every backend.
 
 use forerun_base::{DType, Layout, Shape};
 use forerun_ops::{Attributes, Beyond, FillKind, Given, Point, ReduceKind, Routine};
@@ -17,20 +17,20 @@ pub enum Kernel {
     Concat(Concat),
     /// A copy of a base with a region overwritten.
     Update(Update),
-    /// Rows named by indices, put together.
+    /// Gathers rows by index.
     Take(Rows),
-    /// Rows named by indices, added to.
+    /// Adds to rows by index.
     ScatterAdd(Rows),
-    /// A value made from nothing but parameters.
+    /// An array computed from parameters only.
     Fill(Fill),
     /// A function over dense inputs.
     Routine(RoutineCall),
-    /// So many bytes from one device to another: input 0, dense, to output 0.
+    /// A copy of this many bytes between devices: dense input 0 to output 0.
     Transfer(usize),
 }
 
-/// A register of a program. Inputs and scalars are read only; outputs and temporaries are written
-/// by exactly one live definition at a time and readable afterwards.
+/// A register of a program. Inputs and scalars are read-only. Outputs and temporaries have exactly one live definition
+/// at a time and can be read after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reg {
     /// The n-th input at the current element.
@@ -46,15 +46,15 @@ pub enum Reg {
 /// One instruction: `dst = op(args)`, element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instr {
-    /// What to compute.
+    /// The operation.
     pub op: Point,
     /// The dtype of the operands (of the last two for `where`, whose first is bool).
     pub dtype: DType,
     /// The dtype of the result: bool for comparisons, the target for a cast, else `dtype`.
     pub out: DType,
-    /// Where the result goes.
+    /// The destination register.
     pub dst: Reg,
-    /// As many operands as the op's row says; the rest repeat the first.
+    /// As many operands as the op's row states; the rest repeat the first.
     pub args: [Reg; 3],
 }
 
@@ -69,8 +69,8 @@ pub struct ProgramInput {
 
 /// A pointwise program over an iteration space. Outputs are dense and row-major over `shape`.
 ///
-/// In-place rule, kept by whoever builds it: once an instruction has written an `Out`, no later instruction
-/// reads an input; so any dense input of the same element size may share its buffer with an output.
+/// In-place rule, which the builder keeps: once an instruction has written an `Out`, no later instruction reads an
+/// input. Any dense input of the same element size may therefore share its buffer with an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// The iteration space.
@@ -83,24 +83,24 @@ pub struct Program {
     pub code: Vec<Instr>,
     /// The dtypes of the outputs.
     pub outputs: Vec<DType>,
-    /// How many temporaries are live at once at the most; `Temp` indices stay below it.
+    /// Maximum number of temporaries live at once; `Temp` indices are below it.
     pub temps: u8,
 }
 
 /// A reduction of the program's register `arg` over the middle of three collapsed dimensions.
 ///
-/// The program's iteration space, row-major, is read as `(outer, reduced, inner)`. The program's own outputs are
-/// stored as in a pointwise kernel; the reduction's result, dense of size `outer * inner`, is one more output
-/// after them. The order of additions is a function of the three extents alone.
+/// The program's iteration space, row-major, is read as `(outer, reduced, inner)`. The program's own outputs are stored
+/// as in a pointwise kernel. The reduction's result, dense with `outer * inner` elements, is the last output. The order
+/// of additions is a function of the three extents alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
-    /// What feeds it; without code when `arg` is an input.
+    /// The program that feeds it; without code if `arg` is an input.
     pub program: Program,
-    /// What is reduced.
+    /// The register that is reduced.
     pub arg: Reg,
-    /// The dtype of `arg`; also of the result, but for the index kinds.
+    /// The dtype of `arg`, and of the result except for the index kinds.
     pub dtype: DType,
-    /// How.
+    /// The kind of reduction.
     pub kind: ReduceKind,
     /// Extent before the reduced dimensions.
     pub outer: usize,
@@ -110,17 +110,17 @@ pub struct Reduce {
     pub inner: usize,
 }
 
-/// `C = A x B` for matrices or stacks of them: inputs 0 and 1. C is dense with shape `batch + (m, n)`.
+/// `C = A x B` for matrices or batches of them: inputs 0 and 1. C is dense with shape `batch + (m, n)`.
 ///
-/// Without a tail, C is output 0. With a tail, C is the tail program's input 0 (its other inputs are the kernel's
-/// inputs from 2 on, the scalars are the tail's); C is computed in the buffer of output 0, whose
-/// dtype is the product's, and the tail then runs over it, in place where the program says so.
-/// If the tail must keep C itself, C is copied by an instruction to an output of its own.
+/// Without a tail (an epilogue), C is output 0. With a tail, C is input 0 of the tail program; its other inputs are the
+/// kernel's inputs from 2 on, and the scalars are the tail's. C is computed in the buffer of output 0, which has the
+/// product's dtype, and the tail then runs over it, in place where the program does so. If C itself must be kept, an
+/// instruction of the tail copies it to an output of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
     /// Element type of A, B and C.
     pub dtype: DType,
-    /// Stacked dimensions, broadcast to a common shape; empty for plain matrices.
+    /// Batch dimensions, broadcast to a common shape; empty for plain matrices.
     pub batch: Shape,
     /// Rows of C.
     pub m: usize,
@@ -132,16 +132,16 @@ pub struct Product {
     pub a: Layout,
     /// Layout of B over `batch + (k, n)`.
     pub b: Layout,
-    /// What follows, over the shape of C.
+    /// The epilogue, over the shape of C.
     pub tail: Option<Program>,
 }
 
-/// Inputs of one dtype one after another along an axis. One output, dense.
+/// Concatenates inputs of one dtype along an axis. One output, dense.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Concat {
     /// Element type of all.
     pub dtype: DType,
-    /// The dimension along which they follow each other.
+    /// The axis of the concatenation.
     pub axis: usize,
     /// The layouts of the inputs.
     pub inputs: Vec<Layout>,
@@ -149,9 +149,9 @@ pub struct Concat {
     pub shape: Shape,
 }
 
-/// Output 0 is input 0 (dense, of `size` elements) with a region overwritten: by input 1 cast to `dtype`, or, without
-/// one, by scalar 1. Scalar 0 is the region's first element, as an index into the base. When the output has
-/// the address of input 0, nothing but the region is touched.
+/// Output 0 is input 0 (dense, of `size` elements) with a region overwritten: by input 1 cast to `dtype`, or without
+/// one by scalar 1. Scalar 0 is the index of the region's first element in the base. If the output has the address of
+/// input 0, only the region is accessed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// Element type of base and output.
@@ -164,47 +164,47 @@ pub struct Update {
     pub value: Option<ProgramInput>,
 }
 
-/// Rows of input 0 along an axis, named by input 1. One output, dense.
+/// Rows of input 0 along an axis, selected by input 1. One output, dense.
 ///
-/// As [`Kernel::Take`], the output is the rows, in place of the axis. As [`Kernel::ScatterAdd`], the output is input 0
-/// with input 2, which is dense and has the shape of such rows, added to them; rows named several times are added to in the order
-/// of the indices. When the output has the address of input 0, only those rows are touched.
+/// As [`Kernel::Take`], the output is the rows, which replace the axis. As [`Kernel::ScatterAdd`], the output is input
+/// 0 with input 2, dense and of the shape of such rows, added to them; rows that are selected several times are added
+/// to in index order. If the output has the address of input 0, only those rows are accessed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// Element type of all but the indices.
     pub dtype: DType,
     /// Layout of input 0.
     pub base: Layout,
-    /// The dimension the indices count along.
+    /// The axis that the indices count along.
     pub axis: usize,
     /// Dtype and layout of the indices.
     pub indices: ProgramInput,
-    /// What an index beyond the ends of the axis means.
+    /// How an index out of bounds is handled.
     pub beyond: Beyond,
 }
 
-/// One dense output made from parameters.
+/// One dense output computed from parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
     /// Element type.
     pub dtype: DType,
     /// Shape of the output.
     pub shape: Shape,
-    /// What it holds.
+    /// The contents.
     pub kind: FillKind,
 }
 
-/// A routine over inputs, all dense. One output, dense. If the routine may work in place, the output may have the address of
-/// input 0; else it takes over no input's buffer.
+/// A routine over dense inputs, with one dense output. If the routine may work in place, the output may have the
+/// address of input 0; otherwise it reuses no input's buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutineCall {
-    /// What to do.
+    /// The routine.
     pub routine: Routine,
     /// Dtype and shape of each input.
     pub inputs: Vec<Given>,
     /// Dtype and shape of the output.
     pub out: Given,
-    /// Its attributes as integers.
+    /// Its attributes, encoded as integers.
     pub encoded: Box<[i64]>,
 }
 
@@ -214,7 +214,7 @@ impl RoutineCall {
         A::decode(&self.encoded).expect("inference decoded the attributes")
     }
 
-    /// The dimension of input `i` that its axis names.
+    /// The dimension of input `i` that its axis attribute refers to.
     pub fn axis(&self, i: usize) -> usize {
         let axis = self.routine.axis(&self.encoded).expect("the routine has an axis");
         self.inputs[i].1.axis(axis).expect("inference checked the axis")
@@ -227,7 +227,7 @@ impl RoutineCall {
     }
 }
 
-/// Bytes of each output of a kernel.
+/// Size of each output of a kernel in bytes.
 pub fn output_bytes(kernel: &Kernel) -> Vec<usize> {
     let of = |program: &Program| program.outputs.iter().map(|dtype| program.shape.size() * dtype.size()).collect();
     match kernel {

@@ -1,4 +1,5 @@
-//! Window to segments to plan. Pure: no thread, no clock; every step is testable on its own.
+//! Turns segments of records into plans of kernels. Pure: no threads and no clock, so every step can be tested on its
+//! own.
 
 mod accelerator;
 mod backend;

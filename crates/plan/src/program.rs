@@ -1,8 +1,8 @@
-//! Builds pointwise programs from records: casts where dtypes differ, one register a value, outputs written last.
+//! Builds pointwise programs from records: casts where dtypes differ, one register per value, outputs written last.
 //!
-//! Invariant: arithmetic is in dtypes that are their own carriers. An op on another dtype casts its operands to the carrier
-//! and its result back, so it wraps or rounds after every op, fused or not, and a backend needs nothing for
-//! such dtypes but casts and moves. Casts are instructions like others: elements are read and written as they lie in memory.
+//! Invariant: arithmetic uses only dtypes that are their own carriers. An op on another dtype casts its operands to the
+//! carrier and its result back, so it wraps or rounds after every op, fused or not, and a backend needs only casts and
+//! moves for such dtypes. Casts are ordinary instructions: elements are loaded and stored in their memory format.
 
 use crate::complex;
 use crate::kernel::{Instr, Program, ProgramInput, Reg};
@@ -26,19 +26,19 @@ enum Def {
 pub(crate) struct Builder {
     pub(crate) shape: Shape,
     inputs: Vec<ProgramInput>,
-    /// Which operand each input reads.
+    /// For each input, the operand that it reads.
     pub(crate) operands: Vec<Operand>,
     scalars: Vec<DType>,
-    /// Which scalar of which record each scalar is.
+    /// For each scalar, its record and index.
     pub(crate) scalar_sources: Vec<(u16, u8)>,
     defs: Vec<(Def, DType)>,
     casts: HashMap<(Ssa, DType), Ssa>,
 }
 
-/// How large a program may grow before it is not fused any further.
+/// Size limits above which a program is not fused any further.
 const MOST_INPUTS: usize = 24;
 const MOST_CODE: usize = 68;
-/// Values that one record adds at the most: its operands, each cast twice, its result, and that cast twice.
+/// Maximum number of values that one record adds: its operands, each cast twice, its result, and that cast twice.
 const ROOM: usize = 12;
 
 impl Builder {
@@ -82,7 +82,7 @@ impl Builder {
         self.define(Def::Scalar(self.scalars.len() as u8 - 1), dtype)
     }
 
-    /// The value in another dtype.
+    /// Casts the value to another dtype.
     pub(crate) fn cast(&mut self, value: Ssa, dtype: DType) -> Ssa {
         let from = self.defs[value].1;
         if from == dtype {
@@ -110,14 +110,14 @@ impl Builder {
         self.cast(value, result)
     }
 
-    /// The instruction itself, whatever its dtype.
+    /// Appends an instruction, without conversions.
     pub(crate) fn instruction(&mut self, op: Point, dtype: DType, result: DType, args: &[Ssa]) -> Ssa {
         let mut all = [args[0]; 3];
         all[..args.len()].copy_from_slice(args);
         self.define(Def::Code { op, dtype, args: all, arity: args.len() as u8 }, result)
     }
 
-    /// The parts that a complex value was made of, if it was made in this program.
+    /// The parts that a complex value was composed of, if this program composed it.
     pub(crate) fn parts(&self, value: Ssa) -> Option<(Ssa, Ssa)> {
         match self.defs[value].0 {
             Def::Code { op: Point::Compose, args, .. } => Some((args[0], args[1])),
@@ -125,9 +125,10 @@ impl Builder {
         }
     }
 
-    /// The finished program, storing these values, and the register that holds `keep` at the end of each element.
+    /// Finishes the program, which stores these values; also returns the register that holds `keep` at the end of each
+    /// element.
     pub(crate) fn finish(mut self, outputs: &[Ssa], keep: Option<Ssa>) -> (Program, Option<Reg>) {
-        // What is stored must be computed by an instruction of its own, and stored once.
+        // A stored value must be computed by an instruction of its own, and stored once.
         let mut stored = Vec::with_capacity(outputs.len());
         for &value in outputs {
             let dtype = self.defs[value].1;
@@ -164,7 +165,7 @@ impl Builder {
                 Def::Code { op, dtype, args, arity } => (op, dtype, args, arity),
             };
             let arg_regs = args.map(|a| regs[a]);
-            // An operand whose last use this is gives its register to the result, if the elements are of one size.
+            // The result reuses the register of an operand with its last use here, if the elements have the same size.
             let mut ended = Vec::new();
             for &a in &args[..arity as usize] {
                 if let Reg::Temp(t) = regs[a]
@@ -216,7 +217,7 @@ impl Builder {
         }
     }
 
-    /// What the stored and kept values need. Inputs and scalars stay numbered as they are.
+    /// The values that the stored and kept ones depend on. Inputs and scalars keep their numbers.
     fn live(&self, stored: &[Ssa], keep: Option<Ssa>) -> Vec<bool> {
         let mut live = vec![false; self.defs.len()];
         for &v in stored.iter().chain(&keep) {
@@ -237,7 +238,7 @@ impl Builder {
     }
 }
 
-/// Whether an op gives one of its operands as it is.
+/// Whether an op returns one of its operands unchanged.
 fn moves(op: Point) -> bool {
     op == Point::Copy || op.row().class == Class::Select
 }

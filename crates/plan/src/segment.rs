@@ -1,4 +1,4 @@
-//! A segment: the records a plan is made from, as the planner sees them. Also the key under which its plan is cached.
+//! Segments: the input of a plan, and the key under which the plan is cached.
 
 use crate::Signature;
 use smallvec::SmallVec;
@@ -12,22 +12,22 @@ pub enum Source {
     External(u16),
 }
 
-/// An operand: a value, seen as it is or through a view record.
+/// An operand: a value, read whole or through a view record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
     /// The value.
     pub source: Source,
-    /// Seen through a view: its offset is a parameter, found in this segment's view list.
+    /// The index in the segment's list of views, whose offset is a parameter; `None` if read whole.
     pub view: Option<u16>,
 }
 
-/// The operands of a record: few, as a rule.
+/// The operands of a record, usually few.
 pub type Operands = SmallVec<[Operand; 4]>;
 
-/// What becomes of a record's result.
+/// Whether a record's result is needed outside the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// Somebody holds it, or a record outside the segment reads it: it must reach memory.
+    /// A handle or a record outside the segment can read it: it must be stored.
     Seen,
     /// Only records of this segment read it.
     Internal,
@@ -36,24 +36,25 @@ pub enum Fate {
 /// One record of a segment.
 #[derive(Clone, Debug)]
 pub struct SegmentRecord {
-    /// What it says.
+    /// Op, metas and attributes.
     pub signature: &'static Signature,
-    /// Its array inputs; their metas (as seen, through views) are the signature's.
+    /// Its array inputs; the signature has their metas, as seen through views.
     pub inputs: Operands,
-    /// What becomes of its result.
+    /// Whether its result is needed outside the segment.
     pub fate: Fate,
 }
 
-/// How plans are made; part of the key.
+/// Options of the planner; part of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlanOptions {
     /// Fuse pointwise chains.
     pub fuse: bool,
-    /// Do not compute what nobody can look at.
+    /// Drop dead records.
     pub drop_dead: bool,
 }
 
-/// Writes the key of a segment: equal keys have equal plans. Scalars and offsets are parameters and not part of it.
+/// Writes the key of a segment: equal keys have equal plans. Scalars and offsets are parameters and not part of the
+/// key.
 pub fn write_key(records: &[SegmentRecord], options: PlanOptions, key: &mut Vec<u32>) {
     key.clear();
     key.push(options.fuse as u32 | (options.drop_dead as u32) << 1);

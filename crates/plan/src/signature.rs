@@ -1,9 +1,9 @@
-//! Signatures: what a record says apart from its values. Metas (dtype, layout, device) and signatures (op, metas of the
-//! inputs, attributes, meta of the result) are interned: equal ones have equal addresses while anybody holds them. Their
-//! ids are never used again, so a cache may keep an id longer than what it names.
+//! Signatures: everything in a record except its values. Metas (dtype, layout, device) and signatures (op, metas of the
+//! inputs, attributes, meta of the result) are interned: equal ones have equal addresses while they are held. Ids are
+//! never reused, so a cache may keep an id longer than the entry it names.
 //!
-//! The tables hold one reference to each entry. Whenever they have doubled, they ask for a collection (see
-//! [`on_growth`]), which forgets the entries that nobody else holds ([`forget_unheld`]).
+//! The tables hold one reference to each entry. Whenever they have doubled, they request a collection (see
+//! [`on_growth`]), which drops the entries that only the tables hold ([`forget_unheld`]).
 
 use forerun_base::{DType, Device, Layout, Shape, WordHash};
 use forerun_ops::{Beyond, Given, Op};
@@ -14,16 +14,16 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-/// A dtype, a layout and a device, interned: equal metas have equal addresses.
+/// An interned dtype, layout and device: equal metas have equal addresses.
 #[derive(Debug)]
 pub struct Meta {
-    /// The interned number, never used again; below [`Meta::SCALARS`].
+    /// The interned id, never reused; below [`Meta::SCALARS`].
     pub id: u64,
     /// Element type.
     pub dtype: DType,
     /// Shape and strides.
     pub layout: Layout,
-    /// Where the elements live.
+    /// The device of the elements.
     pub device: Device,
     /// Number of elements.
     pub size: usize,
@@ -31,7 +31,7 @@ pub struct Meta {
     pub bytes: usize,
     /// Whether the layout is row-major without gaps.
     pub dense: bool,
-    /// How often a pointer that nobody counts was copied: see [`Meta::note_copy`].
+    /// Number of times an uncounted pointer was copied: see [`Meta::note_copy`].
     copies: AtomicU32,
     /// Itself, for [`Meta::share`].
     own: Weak<Meta>,
@@ -46,12 +46,12 @@ impl Meta {
         self.layout.shape
     }
 
-    /// The meta with this dtype, layout and device. Each thread remembers some: views of one kind are made again and again.
+    /// The meta with this dtype, layout and device. Each thread caches some, because the same views recur.
     pub fn of(dtype: DType, layout: Layout, device: Device) -> Arc<Meta> {
         let mix = |mixed: usize, word: usize| mixed.wrapping_mul(31).wrapping_add(word);
         let place = layout.shape.iter().copied().fold(dtype as usize, mix);
         let place = layout.strides().iter().fold(place, |mixed, stride| mix(mixed, *stride as usize)) % REMEMBERED;
-        // A thread that is ending remembers nothing.
+        // A thread that is ending has no cache.
         let found = STRIDED.try_with(|known| match &mut known.borrow_mut()[place] {
             Some(meta) if meta.dtype == dtype && meta.layout == layout && meta.device == device => meta.clone(),
             other => other.insert(Meta::intern(dtype, layout, device)).clone(),
@@ -82,12 +82,12 @@ impl Meta {
         meta
     }
 
-    /// The meta of a dense array. Each thread remembers some: whoever makes arrays asks for a few of them again and again.
+    /// The meta of a dense array. Each thread caches some, because the same shapes recur.
     pub fn dense(dtype: DType, shape: Shape, device: Device) -> Arc<Meta> {
         let mix = |mixed: usize, extent: &usize| mixed.wrapping_mul(31).wrapping_add(*extent);
         let place = shape.iter().fold(dtype as usize, mix) % REMEMBERED;
         let find = || Meta::intern(dtype, Layout::dense(shape), device);
-        // A thread that is ending remembers nothing.
+        // A thread that is ending has no cache.
         let found = DENSE.try_with(|known| match &mut known.borrow_mut()[place] {
             Some(meta) if meta.dtype == dtype && meta.layout.shape == shape && meta.device == device => meta.clone(),
             other => other.insert(find()).clone(),
@@ -95,19 +95,20 @@ impl Meta {
         found.unwrap_or_else(|_| find())
     }
 
-    /// A counted reference to a meta that is held by somebody else.
+    /// A counted reference to a meta that is already held.
     pub fn share(&self) -> Arc<Meta> {
         self.own.upgrade().expect("somebody holds it")
     }
 
-    /// Says that another uncounted pointer to this meta was written, read off one that may go away: a collection that may have
-    /// passed the new one before and the old one after keeps the meta. Called after the new pointer was written.
+    /// Notes that another uncounted pointer to this meta was copied from one that may go away. A collection that
+    /// scanned the new location too early and the old one too late then keeps the meta. Called after the new pointer
+    /// was written.
     pub fn note_copy(&self) {
         self.copies.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// How many dense metas a thread remembers, and how many of any layout.
+/// Number of dense metas that a thread caches, and of those with any layout.
 const REMEMBERED: usize = 64;
 
 thread_local! {
@@ -115,50 +116,50 @@ thread_local! {
     static STRIDED: RefCell<[Option<Arc<Meta>>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
 }
 
-/// What an op needs to know beyond its inputs.
+/// Attributes of an op beyond its inputs.
 ///
-/// What few ops need and is large is boxed: a program over many shapes has a signature or two for each.
+/// Large attributes of rare ops are boxed, because a program over many shapes has a signature or two for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attrs {
     /// Nothing.
     None,
-    /// A pointwise op: the dtype it computes in, and which arguments are scalars (a bit each).
+    /// A pointwise op: the computation dtype, and which arguments are scalars.
     Point {
         /// Operands are cast to this first.
         compute: DType,
-        /// Bit i: argument i is a scalar, held in the record.
+        /// Bit i: argument i is a scalar, stored in the record.
         scalars: u8,
         /// The number of arguments, scalars included.
         arity: u8,
     },
-    /// A reduction: the axes removed, and the dtype reduced in.
+    /// A reduction: the reduced axes, and the computation dtype.
     Reduce {
-        /// A bit a dimension.
+        /// One bit per dimension.
         mask: u32,
         /// The input is cast to this first.
         compute: DType,
     },
-    /// A product of stacked matrices.
+    /// A product of batched matrices.
     Matmul {
-        /// Stacked dimensions.
+        /// Batch dimensions.
         batch: Box<Shape>,
         /// Rows.
         m: usize,
         /// Columns.
         n: usize,
-        /// Summed over.
+        /// The extent that is summed over.
         k: usize,
     },
     /// A concatenation along this axis.
     Concat(usize),
-    /// Rows along this axis, named by the second input.
+    /// Rows along this axis, selected by the second input.
     Rows {
-        /// The dimension the indices count along.
+        /// The axis that the indices count along.
         axis: usize,
-        /// What an index beyond its ends means.
+        /// How an index out of bounds is handled.
         beyond: Beyond,
     },
-    /// The attributes of a routine, as integers.
+    /// The attributes of a routine, encoded as integers.
     Routine(Box<[i64]>),
     /// An update of this region; the value is a scalar if there is no second input.
     Update(Box<Layout>),
@@ -167,20 +168,20 @@ pub enum Attrs {
 /// Op, inputs, attributes and result of a record, interned.
 #[derive(Debug)]
 pub struct Signature {
-    /// The interned number, never used again.
+    /// The interned id, never reused.
     pub id: u64,
     /// The op.
     pub op: Op,
     /// Metas of the array inputs.
     pub inputs: Box<[Arc<Meta>]>,
-    /// The rest.
+    /// The attributes.
     pub attrs: Attrs,
-    /// The result.
+    /// The meta of the result.
     pub out: Arc<Meta>,
 }
 
 impl Signature {
-    /// The signature with these parts.
+    /// Interns the signature with these parts.
     pub fn of(op: Op, inputs: &[&Meta], attrs: Attrs, out: &Meta) -> Arc<Signature> {
         let mut tables = tables();
         if let Some(Interned(signature)) = tables.signatures.get(&(op, inputs, &attrs, out) as &dyn SignatureKey) {
@@ -193,8 +194,8 @@ impl Signature {
         signature
     }
 
-    /// Where a record of this signature runs: where its result lives, but for a transfer to the host, which the device it
-    /// comes from does.
+    /// The device on which a record of this signature runs: that of its result, except for a transfer to the host,
+    /// which the source device runs.
     pub fn runs_on(&self) -> Device {
         match self.op {
             Op::Transfer if self.out.device.is_host() => self.inputs[0].device,
@@ -202,7 +203,7 @@ impl Signature {
         }
     }
 
-    /// How many scalars a record of this signature holds.
+    /// Number of scalars in a record of this signature.
     pub fn scalars(&self) -> usize {
         match self.attrs {
             Attrs::Point { scalars, .. } => scalars.count_ones() as usize,
@@ -216,32 +217,32 @@ impl Signature {
         }
     }
 
-    /// A rough count of the work, in elements touched, about a nanosecond each: used to decide what is worth a task.
+    /// Approximate work in elements touched, about a nanosecond each; decides whether a task is worthwhile.
     pub fn cost(&self) -> usize {
         match self.attrs {
-            // A core multiplies and adds some thirty pairs in a nanosecond.
+            // A core does about thirty multiply-adds per nanosecond.
             Attrs::Matmul { ref batch, m, n, k } => batch.size().saturating_mul(m * n).saturating_mul(1 + k / 32),
-            // Of a large table, only the rows that are named are read.
+            // Of a large table, only the selected rows are read.
             Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
             Attrs::Routine(ref encoded) if let Op::Routine(routine) = self.op => {
                 let given: Vec<Given> = self.inputs.iter().map(|m| (m.dtype, m.shape())).collect();
                 routine.cost(&given, &(self.out.dtype, self.out.shape()), encoded)
             }
-            // A truth value is a byte, and a scan for one mostly ends early: tasks would take longer than it does.
+            // A boolean is one byte, and a scan for one usually ends early, so it costs less than a task.
             Attrs::Reduce { compute: DType::Bool, .. } => (self.inputs[0].size / 8).min(SCAN).max(self.out.size),
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
     }
 }
 
-/// The most that a scan of truth values counts as.
+/// Maximum cost of a scan of booleans.
 const SCAN: usize = 128 * 1024;
 
-/// An entry of a table: found by its content, which the table does not copy. Keys beside the entries would be as large as
-/// these, and a table of them that doubles would leave holes of megabytes in the heap.
+/// A table entry, looked up by its content without a separate key. Separate keys would be as large as the entries, and
+/// a table of them that doubles would leave holes of megabytes in the heap.
 struct Interned<T>(Arc<T>);
 
-/// What a meta is found by, of the meta itself or of the parts of one that is looked for.
+/// The key of a meta, of an existing one or of the parts to look up.
 trait MetaKey {
     fn parts(&self) -> (DType, &Layout, Device);
 }
@@ -270,8 +271,7 @@ impl Hash for dyn MetaKey + '_ {
     }
 }
 
-/// What a signature is found by, of the signature itself or of the parts of one that is looked for. Metas are compared by
-/// their ids.
+/// The key of a signature, of an existing one or of the parts to look up. Metas are compared by id.
 trait SignatureKey {
     /// Op, attributes, result, number of inputs.
     fn parts(&self) -> (Op, &Attrs, u64, usize);
@@ -311,7 +311,7 @@ impl Hash for dyn SignatureKey + '_ {
     }
 }
 
-/// Lets a table of entries be asked by the parts of one.
+/// Allows lookups in a table of entries by the parts of one.
 macro_rules! found_by {
     ($entry:ty, $key:ident) => {
         impl Eq for dyn $key + '_ {}
@@ -341,16 +341,16 @@ macro_rules! found_by {
 found_by!(Meta, MetaKey);
 found_by!(Signature, SignatureKey);
 
-/// Entries that the tables may hold before the first collection.
+/// Number of entries before the first collection.
 const FEW: usize = 4096;
 
 #[derive(Default)]
 struct Tables {
     metas: HashSet<Interned<Meta>, WordHash>,
     signatures: HashSet<Interned<Signature>, WordHash>,
-    /// The last id given away.
+    /// The last id assigned.
     last: u64,
-    /// More metas or signatures than this ask for a collection.
+    /// More metas or signatures than this trigger a collection.
     most: [usize; 2],
 }
 
@@ -364,13 +364,13 @@ impl Tables {
         self.metas.len() > self.most[0].max(FEW) || self.signatures.len() > self.most[1].max(FEW)
     }
 
-    /// The next collection is asked for when the tables have doubled.
+    /// Sets the threshold of the next collection to twice the current size.
     fn set_most(&mut self) {
         self.most = [2 * self.metas.len(), 2 * self.signatures.len()];
     }
 }
 
-/// Ends a change of the tables, with a collection if they have grown much since the last.
+/// Ends a change of the tables, with a collection if they have grown enough since the last.
 trait Collect {
     fn unlock_and_collect(self);
 }
@@ -391,18 +391,18 @@ impl Collect for MutexGuard<'_, Tables> {
 /// Called when the tables have doubled.
 static GROWTH: OnceLock<fn()> = OnceLock::new();
 
-/// Has this called whenever the tables have doubled, by the thread that grew them. It drops its own references to
-/// signatures that nobody needs, and then calls [`forget_unheld`]. Without it the tables keep everything.
+/// Registers a function that the thread whose insertion doubled the tables calls. It drops its own references to unused
+/// signatures and then calls [`forget_unheld`]. Without it the tables keep everything.
 pub fn on_growth(collect: fn()) {
     GROWTH.get_or_init(|| collect);
 }
 
-/// Forgets the signatures and metas that nobody holds. `pinned` calls back with every meta that an uncounted pointer may
-/// name.
+/// Drops the signatures and metas that only the tables hold. `pinned` calls back with every meta that an uncounted
+/// pointer may refer to.
 ///
-/// A meta that nobody counts is looked at twice: it is free if no pointer was found between two looks at its counts. Whoever
-/// gets hold of one meanwhile either asks the tables, which are locked, or copies an uncounted pointer that the search may
-/// miss, and then says so ([`Meta::note_copy`]).
+/// An uncounted meta is checked twice: it is free if no pointer to it was found between two reads of its counts. A
+/// thread that obtains one meanwhile either uses the tables, which are locked, or copies an uncounted pointer that the
+/// scan may miss, and then notes it ([`Meta::note_copy`]).
 pub fn forget_unheld(pinned: impl FnOnce(&mut dyn FnMut(*const Meta))) {
     let mut tables = tables();
     tables.signatures.retain(|Interned(signature)| Arc::strong_count(signature) > 1);
@@ -421,7 +421,7 @@ pub fn forget_unheld(pinned: impl FnOnce(&mut dyn FnMut(*const Meta))) {
     tables.signatures.shrink_to(signatures);
 }
 
-/// The lock of the tables of metas and signatures, held for a fork: the child must find it free.
+/// Takes the lock of the tables of metas and signatures before a fork, so that the child finds it free.
 pub fn hold_tables() -> Box<dyn std::any::Any> {
     Box::new(tables())
 }

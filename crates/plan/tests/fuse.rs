@@ -1,4 +1,4 @@
-//! What segments become: chains of one kernel, dead records dropped, keys that do not see scalars. No thread runs.
+//! What segments become: chains as one kernel, dead records dropped, keys without scalars. No thread runs.
 
 use forerun_base::{DType, Device, Layout, Shape};
 use forerun_ops::{Beyond, FillKind, Op, Point, ReduceKind};
@@ -101,7 +101,7 @@ fn a_sum_takes_its_chain_along() {
     let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
     assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (64, 32, 1));
     assert!(reduce.program.outputs.is_empty());
-    // If somebody can still look at the chain's result, it is stored in the same pass.
+    // If the chain's result is still needed, it is stored in the same pass.
     records[5].fate = Fate::Seen;
     let made = plan(&records, FUSE);
     assert_eq!(made.groups[0].outputs, [5, 6]);
@@ -142,13 +142,13 @@ fn a_product_has_a_tail() {
     assert_eq!(kernels(&made), ["product"]);
     assert_eq!(made.groups[0].inputs, [external(0), external(1), external(2)]);
     assert_eq!(made.groups[0].outputs, [2]);
-    // A product somebody holds comes first among the outputs.
+    // A product that is still needed is the first output.
     let mut records = records;
     records[0].fate = Fate::Seen;
     assert_eq!(plan(&records, FUSE).groups[0].outputs, [0, 2]);
 }
 
-/// The mask of a rectifier's gradient reads nothing of the segment, and still follows the product with what it masks.
+/// The mask of a rectifier's gradient reads nothing of the segment, and still joins the product with what it masks.
 #[test]
 fn what_only_accompanies_goes_along() {
     let shape = [8, 6];
@@ -232,12 +232,12 @@ fn constants_travel_as_scalars() {
     let mut done = made.groups[0].records.clone();
     done.sort();
     assert_eq!(done, [0, 1]);
-    // A constant that somebody holds is stored, by the kernel that reads it or by one of its own.
+    // A constant that is still needed is stored, by the kernel that reads it or by one of its own.
     assert_eq!(plan(&[full(Fate::Seen), sum], FUSE).groups[0].outputs, [0, 1]);
     assert_eq!(plan(&[full(Fate::Seen), full(Fate::Seen)], FUSE).groups.len(), 2);
 }
 
-/// Two chains over the same shape, on two devices: nothing of one joins the other.
+/// Two chains over the same shape on two devices: they share no kernel.
 #[test]
 fn devices_do_not_share_kernels() {
     let on = |device| on(F, &[8], device);

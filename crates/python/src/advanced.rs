@@ -1,6 +1,6 @@
-//! Indices with arrays in them, as Python writes them: of integers, of truth values, lists of either.
+//! Python indices that contain arrays: integer arrays, masks, and lists of either.
 //!
-//! Invariant: nothing waits but for how many elements a mask chooses, where that is a shape.
+//! Invariant: only the count of a mask's true elements is waited for, and only where it determines a shape.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `x[index]`: a copy of what is named.
+/// `x[index]`: a copy of the selected elements.
 #[cold]
 pub(crate) fn get(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let items = items(index, x)?;
@@ -35,7 +35,7 @@ pub(crate) fn set(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &B
     wait::leave_room(py)
 }
 
-/// The positions where a mask is true, as an array with a row for each of its dimensions. Waits for their number.
+/// The positions where a mask is true, as an array with one row per dimension. Waits for their number.
 #[pyfunction]
 pub(crate) fn nonzero(py: Python<'_>, mask: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
     let mask = &mask.get().0;
@@ -68,7 +68,7 @@ fn counts(py: Python<'_>, masks: Vec<&Array>, call: &'static str) -> PyResult<Ve
     masks.into_iter().map(one).collect()
 }
 
-/// The parts of an index.
+/// The items of an index.
 fn items(index: &Bound<'_, PyAny>, x: &Array) -> PyResult<Vec<Item>> {
     match index.cast::<PyTuple>() {
         Ok(parts) => parts.iter_borrowed().map(|part| item(&part, x)).collect(),
@@ -94,16 +94,16 @@ fn item(part: &Bound<'_, PyAny>, x: &Array) -> PyResult<Item> {
     }
 }
 
-/// Whether arrays of floats may name elements, as in MXNet.
+/// Whether float arrays may be indices, as in MXNet.
 static FLOATS: AtomicBool = AtomicBool::new(false);
 
-/// Whether arrays of floats may name elements; fractions are cut off. Returns the old setting.
+/// Sets whether float arrays may be indices; they are truncated. Returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_float_indices(on: bool) -> bool {
     FLOATS.swap(on, Ordering::Relaxed)
 }
 
-/// Indices as integers: floats are cast where that is allowed.
+/// Indices as integers: floats are cast if that is allowed.
 pub(crate) fn as_places(array: &Array, py: Python<'_>) -> PyResult<Array> {
     match array.dtype().kind() {
         Kind::Float if FLOATS.load(Ordering::Relaxed) => ops::cast(array, DType::I64, here(py)).map_err(raise),

@@ -1,4 +1,4 @@
-//! The extension's own allocations; Python's stay where they are.
+//! The allocator of the extension; Python's own allocations are not affected.
 
 #[global_allocator]
 static ALLOCATOR: forerun::frontend::ScratchAllocator = forerun::frontend::ScratchAllocator;

@@ -1,4 +1,4 @@
-//! Files of named arrays: the paths, dictionaries and exceptions of Python around the safetensors files of `nn`.
+//! Files of named arrays: converts Python paths, dictionaries and exceptions for the safetensors files of `nn`.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
 
-/// A file that a user names by text or by an object with a path.
+/// A path given as text or as an object with a path.
 fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     pycall::call(&pycall::function(path.py(), "os", "fspath")?, (path,))?.extract()
 }
 
-/// The exception for a file: an `OSError` of Python's own kind that names the user's path, or that of the content.
+/// The exception for a file: an `OSError` that names the user's path, or the exception of an invalid content.
 fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
     let error = match error {
         FileError::Content(error) => return raise(error),
@@ -28,7 +28,7 @@ fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
     text.map_or_else(|error| error, |text| PyOSError::new_err((code, text.unbind(), path.as_os_str().to_owned())))
 }
 
-/// Writes named arrays and notes to a file, which is replaced as a whole. Waits for the values.
+/// Writes named arrays and notes to a file, which is replaced atomically. Waits for the values.
 #[pyfunction]
 #[pyo3(signature = (path, arrays, notes = None))]
 pub(crate) fn save_arrays(
@@ -50,7 +50,7 @@ pub(crate) fn save_arrays(
     py.detach(|| write_all(&path, &snapshots, &notes, loc)).map_err(|error| refused(py, &path, error))
 }
 
-/// Reads named arrays and notes from a file. Its header is checked before anything is allocated.
+/// Reads named arrays and notes from a file. The header is checked before anything is allocated.
 #[pyfunction]
 pub(crate) fn load_arrays<'py>(py: Python<'py>, path: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyDict>, Notes)> {
     let (path, loc) = (path_of(path)?, here(py));

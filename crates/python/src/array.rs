@@ -23,12 +23,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
 use std::ffi::c_int;
 
-/// An asynchronous array: a handle that is there at once, on a value that may still be computed.
+/// An asynchronous array: a handle, available immediately, to a value that may still be computed.
 #[pyclass(frozen, name = "ndarray", module = "forerun.np")]
 pub(crate) struct PyArray(pub(crate) Array);
 
 // SAFETY: an array may move between threads but not be used by two at once. Python code reaches this wrapper only with
-// the GIL held (the module does not declare itself free-threaded), and what runs without it works on a clone.
+// the GIL held (the module does not declare itself free-threaded), and code that runs without the GIL uses a clone.
 unsafe impl Sync for PyArray {}
 
 pub(crate) type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -41,7 +41,7 @@ impl PyArray {
 
 #[pymethods]
 impl PyArray {
-    /// NumPy's arrays leave an expression with one of ours to us.
+    /// Makes NumPy arrays defer to this class in expressions.
     #[classattr]
     fn __array_priority__() -> f64 {
         1000.0
@@ -106,7 +106,7 @@ impl PyArray {
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item_now(py, "int")? {
-            // Python's own conversion knows integers of any length, and what to say of NaN and infinity.
+            // Python's own conversion handles integers of any length, and the errors for NaN and infinity.
             Scalar::Float(value) => pycall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
@@ -143,14 +143,14 @@ impl PyArray {
         }
     }
 
-    /// A small table for notebooks; None for what is no table.
+    /// A small table for notebooks; None if the array is not a table.
     fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
         let to_html = pycall::function(py, "forerun._text", "to_html")?;
         pycall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
     }
 
-    /// What notebooks and shells print.
+    /// The output of notebooks and shells.
     fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
         let _ = cycle;
         pycall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
@@ -165,7 +165,7 @@ impl PyArray {
         pycall::method(&value, "__format__", (spec,))
     }
 
-    /// NumPy's conversion: a read-only view of the value's bytes, or a copy where one is asked for or needed.
+    /// NumPy's conversion: a read-only view of the value's bytes, or a copy where requested or needed.
     #[pyo3(signature = (dtype = None, copy = None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -183,7 +183,7 @@ impl PyArray {
         pycall::call(&pycall::function(py, "forerun._convert", "to_numpy")?, (array, dtype, copy))
     }
 
-    /// NumPy's ufuncs on arrays of ours are ops of ours.
+    /// NumPy's ufuncs on arrays of this class run as ops of this package.
     #[pyo3(signature = (ufunc, method, *inputs, **options))]
     fn __array_ufunc__<'py>(
         slf: &Bound<'py, Self>,
@@ -196,7 +196,7 @@ impl PyArray {
         pycall::call(&applied, (ufunc, method, inputs, options))
     }
 
-    /// NumPy's functions on arrays of ours are those of `forerun.np`.
+    /// NumPy's functions on arrays of this class run as those of `forerun.np`.
     fn __array_function__<'py>(
         slf: &Bound<'py, Self>,
         func: Any<'_, 'py>,
@@ -208,7 +208,7 @@ impl PyArray {
         pycall::call(&applied, (func, types, args, kwargs))
     }
 
-    /// The namespace whose functions take the array, as the array API standard asks for it.
+    /// The namespace of the array's functions, as the array API standard requires.
     #[pyo3(signature = (*, api_version = None))]
     fn __array_namespace__<'py>(
         slf: &Bound<'py, Self>,
@@ -217,7 +217,7 @@ impl PyArray {
         pycall::call(&pycall::function(slf.py(), "forerun._protocols", "namespace")?, (api_version,))
     }
 
-    /// The elements for another library, as DLPack describes them: read-only where nothing is copied.
+    /// Exports the elements through DLPack: read-only unless they are copied.
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
     fn __dlpack__<'py>(
         &self,
@@ -230,12 +230,12 @@ impl PyArray {
         dlpack::export(py, &self.0, &dlpack::Asked { stream, max_version, device: dl_device, copy })
     }
 
-    /// The device of the elements, as DLPack numbers it.
+    /// The device of the elements in DLPack's numbering.
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
         dlpack::device_of(&self.0)
     }
 
-    /// The elements for libraries of CUDA, read-only; arrays elsewhere have no such attribute.
+    /// Exports the elements to CUDA libraries, read-only; arrays on other devices lack this attribute.
     #[getter]
     fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         cuda_interface::describe(slf)
@@ -244,22 +244,22 @@ impl PyArray {
     /// Python's buffer protocol: the bytes, read-only.
     ///
     /// # Safety
-    /// Python calls it, with a view to fill in.
+    /// Called by Python with a view to fill in.
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        // SAFETY: as Python promises.
+        // SAFETY: Python passes a view to fill in.
         unsafe { buffer::fill(slf, view, flags) }
     }
 
-    /// The end of a view.
+    /// Releases a buffer view.
     ///
     /// # Safety
-    /// Python calls it once, for a view that was filled in.
+    /// Called once by Python, for a view that was filled in.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: as Python promises.
+        // SAFETY: Python passes a view that was filled in, once.
         unsafe { buffer::release(view) }
     }
 
-    /// How to pickle the array, with its bytes apart where the protocol can.
+    /// How to pickle the array, with its bytes out of band if the protocol supports that.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         pycall::call(&pycall::function(slf.py(), "forerun._pickles", "reduce")?, (slf, protocol))
     }
@@ -274,25 +274,25 @@ impl PyArray {
         self.copy(py)
     }
 
-    /// The number of elements of each dimension.
+    /// The extent of each dimension.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.shape().iter())
     }
 
-    /// The real parts of the elements; of a real array, the array itself.
+    /// The real parts of the elements; for a real array, the array itself.
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "real", (slf,))
     }
 
-    /// The imaginary parts of the elements; of a real array, zeros.
+    /// The imaginary parts of the elements; for a real array, zeros.
     #[getter]
     fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "imag", (slf,))
     }
 
-    /// The elements with their imaginary parts negated.
+    /// The complex conjugate.
     fn conj<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "conj", (slf,))
     }
@@ -327,19 +327,19 @@ impl PyArray {
         self.0.size() * self.0.dtype().size()
     }
 
-    /// The device the array lives on.
+    /// The device of the array.
     #[getter]
     pub(crate) fn device(&self) -> PyDevice {
         PyDevice(self.0.device())
     }
 
-    /// The device the array lives on, by its older name.
+    /// The device of the array, under MXNet's name.
     #[getter]
     fn ctx(&self) -> PyDevice {
         self.device()
     }
 
-    /// The device the array lives on, by its oldest name.
+    /// The device of the array, under MXNet's older name.
     #[getter]
     fn context(&self) -> PyDevice {
         self.device()
@@ -357,24 +357,24 @@ impl PyArray {
         face(slf.py(), "matrix_transpose", (slf,))
     }
 
-    /// Waits until the value is there; raises the error if computing it failed.
+    /// Waits until the value is computed; raises the error if that failed.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
         wait::read(py, &self.0, "wait_to_read", |array, wait| array.wait_to_read_with(wait))
     }
 
-    /// Waits until the value is there. Whoever may read may also write.
+    /// Waits until the value is computed, after which the array may be written.
     fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
         wait::read(py, &self.0, "wait_to_write", |array, wait| array.wait_to_read_with(wait))
     }
 
-    /// Waits, and if what was last written to the array failed, gives it back its last good value. Returns how many writes
-    /// it took back: 0 if the array is good. Raises if no value from before is left: after an assignment to the whole.
+    /// Waits and, if the last write to the array failed, restores its last good value. Returns the number of writes
+    /// undone: 0 if the array is good. Raises if there is no previous value, as after an assignment to the whole array.
     fn restore(&self, py: Python<'_>) -> PyResult<u32> {
         wait::read(py, &self.0, "restore", |array, wait| array.restore_with(wait))
     }
 
-    /// The value as a read-only NumPy array, without a copy. It stays as it is when the array changes.
-    /// After ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
+    /// The value as a read-only NumPy array, without a copy. It does not change when the array is written. After
+    /// ``engine.set_writable_asnumpy(True)`` it is a copy that may be written.
     fn asnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = to_numpy(py, &self.0, "asnumpy")?;
         if writable() { pycall::method(&array, "copy", ()) } else { Ok(array) }
@@ -390,12 +390,12 @@ impl PyArray {
         python_scalar(py, element.item_now(py, "item")?)
     }
 
-    /// ``await x`` waits in the running event loop until the value is there, and gives the array.
+    /// ``await x`` waits in the running event loop until the value is computed, and returns the array.
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         pycall::call(&pycall::function(slf.py(), "forerun._asyncio", "settle")?, (slf,))
     }
 
-    /// ``await x.item_async()``: the only element, or the one at an index, without blocking the event loop.
+    /// ``await x.item_async()`` returns the only element, or the one at an index, without blocking the event loop.
     #[pyo3(signature = (*index))]
     fn item_async<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), slf.as_any());
@@ -414,14 +414,14 @@ impl PyArray {
         buffer::bytes_of(py, &self.0, order)
     }
 
-    /// Writes the elements to a file in row-major order: their bytes, or with ``sep`` as text between separators.
+    /// Writes the elements to a file in row-major order: as bytes, or with ``sep`` as text.
     #[pyo3(signature = (fid, sep = "", format = "%s"))]
     fn tofile<'py>(slf: &Bound<'py, Self>, fid: Any<'_, 'py>, sep: &str, format: &str) -> PyResult<Bound<'py, PyAny>> {
         pycall::call(&pycall::function(slf.py(), "forerun._files", "tofile")?, (slf, fid, sep, format))
     }
 }
 
-/// A number as Python has it.
+/// Converts a scalar to a Python number.
 pub(crate) fn python_scalar(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match scalar {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),

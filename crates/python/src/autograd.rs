@@ -1,4 +1,4 @@
-//! Gradients from Python: the tape's switches, the walk back, functions with gradients of their own.
+//! Autograd for Python: switches of the tape, backward, functions with user-defined gradients.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// Arrays, as a call takes them.
 pub(crate) type Arrays<'py> = Vec<Bound<'py, PyArray>>;
 
-/// The engine's arrays of those.
+/// The engine's arrays of Python objects.
 pub(crate) fn handles<'a>(arrays: &'a [Bound<'_, PyArray>]) -> Vec<&'a Array> {
     arrays.iter().map(|a| &a.get().0).collect()
 }
 
-/// Turns recording on or off for this thread; returns the former setting.
+/// Turns recording on or off for this thread; returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_recording(on: bool) -> bool {
     grad::set_recording(on)
@@ -32,7 +32,7 @@ pub(crate) fn is_recording() -> bool {
     grad::is_recording()
 }
 
-/// Turns training mode on or off for this thread; returns the former setting.
+/// Turns training mode on or off for this thread; returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_training(on: bool) -> bool {
     grad::set_training(on)
@@ -58,7 +58,7 @@ pub(crate) fn attach_grad(x: &Array, req: &str, loc: Loc) -> PyResult<()> {
     grad::attach_grad(x, grad_req(req)?, loc).map_err(raise)
 }
 
-/// Makes arrays variables whose gradients go into the given arrays.
+/// Makes arrays variables whose gradients are stored in the given arrays.
 #[pyfunction]
 pub(crate) fn mark_variables(
     py: Python<'_>,
@@ -76,7 +76,7 @@ pub(crate) fn mark_variables(
 }
 
 thread_local! {
-    /// What a user's own gradient function raised, on its way through the walk.
+    /// The exception of a user-defined gradient function, carried through the walk.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn backward(
     grad::backward(&handles(&heads), &grads, retain_graph, here(py)).map_err(raise_own)
 }
 
-/// Computes the gradients of the given variables and leaves their own alone.
+/// Computes the gradients of the given variables; their stored gradients do not change.
 #[pyfunction]
 pub(crate) fn gradients(
     py: Python<'_>,
@@ -111,7 +111,7 @@ pub(crate) fn gradients(
     Ok(found.map_err(raise_own)?.into_iter().map(PyArray).collect())
 }
 
-/// Says that outputs were computed from inputs by a function whose gradient is the callback.
+/// Records that outputs were computed from inputs by a function whose gradient is the callback.
 #[pyfunction]
 pub(crate) fn record_function(
     py: Python<'_>,
@@ -136,13 +136,13 @@ pub(crate) fn record_function(
     fresh.into_iter().map(PyArray).collect()
 }
 
-/// The elements as they are now, off the tape, whatever is written to the array later.
+/// A snapshot of the elements, off the tape; later writes to the array do not affect it.
 #[pyfunction]
 pub(crate) fn freeze(x: &Bound<'_, PyArray>) -> PyArray {
     PyArray(x.get().0.freeze())
 }
 
-/// Whether two arrays are handles on the same elements, or views of them.
+/// Whether two arrays are handles to the same elements, or views of them.
 #[pyfunction]
 pub(crate) fn shares_cell(a: &Bound<'_, PyArray>, b: &Bound<'_, PyArray>) -> bool {
     a.get().0.shares_cell(&b.get().0)
@@ -154,7 +154,7 @@ pub(crate) fn is_detached(x: &Bound<'_, PyArray>) -> bool {
     x.get().0.is_detached()
 }
 
-/// Walks back from one array.
+/// Runs backward from one array.
 pub(crate) fn backward_from(
     py: Python<'_>,
     x: &Array,
@@ -172,13 +172,13 @@ pub(crate) fn gradient(py: Python<'_>, x: &Array) -> PyResult<Py<PyAny>> {
     }
 }
 
-/// Of each variable, whether backward wrote its gradient since it was last used.
+/// For each variable, whether backward wrote its gradient since it was last used.
 #[pyfunction]
 pub(crate) fn fresh_gradients(variables: Arrays<'_>) -> Vec<bool> {
     variables.iter().map(|x| grad::is_fresh(&x.get().0)).collect()
 }
 
-/// Says that the gradients of variables were used.
+/// Marks the gradients of variables as used.
 #[pyfunction]
 pub(crate) fn use_gradients(variables: Arrays<'_>) {
     for x in &variables {

@@ -1,7 +1,8 @@
-//! `await x`: a Python callback is called when an array is settled.
+//! `await x`: calls a Python callback when an array is settled.
 //!
-//! Whoever settles the array must not stop for the GIL; so it only leaves the callback in a list. A thread of its own,
-//! started by the first `await`, takes the GIL and calls them. It waits on a pipe, for nothing that the engine does.
+//! The thread that settles the array must not wait for the GIL, so it only adds the callback to a list. A separate
+//! thread, started by the first `await`, takes the GIL and calls the callbacks. It waits on a pipe and never on the
+//! engine.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -13,11 +14,11 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Wake, Waker};
 
-/// Callbacks on their way to Python.
+/// Callbacks waiting to be called.
 #[derive(Default)]
 struct Carrier {
     callbacks: Vec<Py<PyAny>>,
-    /// Where to ring, and in which process: a fork has none of its parent's threads.
+    /// The pipe that wakes the thread, and the process it belongs to: a fork has none of its parent's threads.
     bell: Option<(u32, PipeWriter)>,
 }
 
@@ -27,7 +28,7 @@ fn carrier() -> MutexGuard<'static, Carrier> {
     CARRIER.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Makes sure that somebody carries callbacks.
+/// Starts the callback thread if it is not running.
 fn start() -> PyResult<()> {
     let mut carrier = carrier();
     let process = std::process::id();
@@ -45,14 +46,15 @@ fn carry(mut bell: PipeReader) {
         let mut callbacks = std::mem::take(&mut carrier().callbacks);
         let called = Python::try_attach(|py| {
             for callback in callbacks.drain(..) {
-                // Whoever awaits would wait for ever: what failed once, for want of memory say, is tried again.
+                // A lost callback would block the awaiting task forever, so a failed call, for instance for lack of
+                // memory, is retried once.
                 if let Err(error) = call(py, &callback).or_else(|_| call(py, &callback)) {
                     error.write_unraisable(py, None);
                 }
             }
         });
         if called.is_none() {
-            // The interpreter is gone, and so is whoever could take the references back.
+            // The interpreter is gone, so the references cannot be released.
             std::mem::forget(callbacks);
         }
     }
@@ -63,7 +65,7 @@ fn call(py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
     pycall::call(callback.bind(py), ()).map(drop)
 }
 
-/// Calls a callback, from another thread.
+/// A callback that is called from another thread.
 struct Callback(Mutex<Option<Py<PyAny>>>);
 
 impl Wake for Callback {
@@ -74,13 +76,14 @@ impl Wake for Callback {
         if carrier.callbacks.len() == 1
             && let Some((_, bell)) = &mut carrier.bell
         {
-            // A pipe without a reader means that the process ends.
+            // A pipe without a reader means that the process is ending.
             let _ = bell.write_all(&[0]);
         }
     }
 }
 
-/// True if the array is settled: raises if what makes it failed. Else the callback is called when it may be.
+/// Returns true if the array is settled, and raises if it failed. Otherwise the callback is called when it may be
+/// settled.
 #[pyfunction]
 pub(crate) fn settled_or_call(py: Python<'_>, array: &Bound<'_, PyArray>, callback: Py<PyAny>) -> PyResult<bool> {
     start()?;
@@ -95,7 +98,7 @@ pub(crate) fn settled_or_call(py: Python<'_>, array: &Bound<'_, PyArray>, callba
     settled.map_err(raise)
 }
 
-/// The only element of an array that is settled, for those who awaited it.
+/// The only element of a settled array, after awaiting it.
 #[pyfunction]
 pub(crate) fn awaited_item<'py>(py: Python<'py>, array: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyAny>> {
     let (array, loc) = (array.get().0.clone(), here(py));

@@ -1,4 +1,4 @@
-//! Who waited, and who must not: plain tuples for the classes of `forerun._blockers`.
+//! Blockers and `no_sync`, as plain tuples for the classes of `forerun._blockers`.
 
 use forerun::Loc;
 use forerun::profile::{SyncRule, Waiting};
@@ -13,7 +13,7 @@ pub(crate) fn line_of(loc: Loc) -> Line {
     loc.resolve().map_or_else(|| (String::new(), 0), |line| (line.file, line.line))
 }
 
-/// Its line, its call, the op waited for and the line of that; parked, helped and altogether, in seconds.
+/// The waiting line and call, the op waited for and its line; parked, helped and total seconds.
 type Wait = (Line, &'static str, &'static str, Line, f64, f64, f64);
 
 fn wait(wait: &Waiting) -> Wait {
@@ -22,7 +22,7 @@ fn wait(wait: &Waiting) -> Wait {
     (line_of(wait.loc), wait.call, wait.origin.op, line_of(wait.origin.loc), parked, helped, time)
 }
 
-/// Every line that waited: how often, parked, helped and altogether in seconds, and its longest wait.
+/// Every line that waited: number of waits; parked, helped and total seconds; and its longest wait.
 #[pyfunction]
 pub(crate) fn blockers() -> Vec<(u64, f64, f64, f64, Wait)> {
     let seconds = |time: std::time::Duration| time.as_secs_f64();
@@ -32,7 +32,7 @@ pub(crate) fn blockers() -> Vec<(u64, f64, f64, f64, Wait)> {
     forerun::profile::blockers().iter().map(row).collect()
 }
 
-/// Forgets the waits so far.
+/// Clears the recorded waits.
 #[pyfunction]
 pub(crate) fn reset_blockers() {
     forerun::profile::reset_blockers();
@@ -44,7 +44,7 @@ pub(crate) fn last_wait() -> Option<Wait> {
     forerun::profile::last_wait().as_ref().map(wait)
 }
 
-/// Says what becomes of the calling thread's blockers: ``allow``, ``warn`` or ``error``. Returns the old rule.
+/// Sets the calling thread's rule for blockers: ``allow``, ``warn`` or ``error``. Returns the previous rule.
 #[pyfunction]
 pub(crate) fn set_sync(rule: &str) -> PyResult<&'static str> {
     let rule = match rule {

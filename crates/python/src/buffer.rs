@@ -1,7 +1,7 @@
-//! Python's buffer protocol: `memoryview(x)`, `bytes(x)`, `file.write(x)` see an array's bytes without a copy.
+//! Python's buffer protocol: `memoryview(x)`, `bytes(x)` and `file.write(x)` access an array's bytes without a copy.
 //!
-//! Invariant: as for NumPy, what a view sees never changes. It is read-only, unless the program asked for writable
-//! conversions: then each view has a copy of its own.
+//! Invariant: as with NumPy conversion, the contents of a view never change. It is read-only unless the program
+//! requested writable conversions; each view then has a copy of its own.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_long};
 
-/// What a view needs to stay valid.
+/// Data that must live as long as a view.
 struct Exported {
     _snapshot: Snapshot,
     shape: Vec<isize>,
@@ -24,20 +24,20 @@ struct Exported {
 }
 
 thread_local! {
-    /// What the last view of this thread failed with: of which array, and where.
+    /// The error of this thread's last failed view, with its array and line.
     static MISSED: RefCell<Option<(usize, Loc, PyErr)>> = const { RefCell::new(None) };
 }
 
-/// Fills a view in.
+/// Fills in a view.
 ///
 /// # Safety
-/// `view` is null or points at a buffer to fill in, as Python's buffer protocol says.
+/// `view` is null or points at a buffer to fill in, as Python's buffer protocol requires.
 pub(crate) unsafe fn fill(slf: &Bound<'_, PyArray>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
     let (py, array) = (slf.py(), &slf.get().0);
     if view.is_null() {
         return Err(PyBufferError::new_err("memoryview: there is no view to fill in"));
     }
-    // SAFETY: as the caller promised. A view that is not filled in has no object.
+    // SAFETY: the caller guarantees a valid view. A view that is not filled in has no object.
     unsafe { (*view).obj = std::ptr::null_mut() };
     let format = format_of(array.dtype())?;
     let writable = writable();
@@ -61,8 +61,8 @@ pub(crate) unsafe fn fill(slf: &Bound<'_, PyArray>, view: *mut ffi::Py_buffer, f
         _snapshot: snapshot,
     });
     let wants = |bits: c_int| flags & bits == bits;
-    // SAFETY: as the caller promised. What the view points at lives in `exported` until the view is released, which
-    // happens once, and the array lives as long as the view holds a reference.
+    // SAFETY: the caller guarantees a valid view. What the view points at lives in `exported` until the view is
+    // released, which happens once, and the view's reference keeps the array alive.
     unsafe {
         let view = &mut *view;
         view.buf = exported._snapshot.ptr().cast_mut().cast();
@@ -84,17 +84,17 @@ pub(crate) unsafe fn fill(slf: &Bound<'_, PyArray>, view: *mut ffi::Py_buffer, f
     Ok(())
 }
 
-/// Gives back what a view needed.
+/// Frees the data of a view.
 ///
 /// # Safety
 /// Called once, for a view that [`fill`] filled in.
 pub(crate) unsafe fn release(view: *mut ffi::Py_buffer) {
-    // SAFETY: `internal` is what `Box::into_raw` gave.
+    // SAFETY: `internal` came from `Box::into_raw`.
     drop(unsafe { Box::from_raw((*view).internal.cast::<Exported>()) });
 }
 
-/// Raises what kept a view of the same array from being made by the same call. NumPy tries a view first and forgets
-/// whatever it fails with, an interrupt too, before it asks for `__array__`.
+/// Raises the error for which the same call could not get a view of the same array. NumPy tries a view first and
+/// discards any error, even an interrupt, before it calls `__array__`.
 pub(crate) fn raise_missed(slf: &Bound<'_, PyArray>) -> PyResult<()> {
     match MISSED.take() {
         Some((array, loc, error)) if array == slf.as_ptr().addr() && loc == here(slf.py()) => Err(error),
@@ -118,17 +118,17 @@ pub(crate) fn bytes_of<'py>(py: Python<'py>, array: &Array, order: &str) -> PyRe
     let dense = if ordered.layout().is_dense() { ordered } else { ops::copy(&ordered, here(py)).map_err(raise)? };
     let snapshot = wait::read(py, &dense, "tobytes", |array, wait| array.snapshot_with(wait))?;
     let count = dense.size() * dense.dtype().size();
-    // SAFETY: dense elements, in bytes that the snapshot keeps; without an element nothing is read.
+    // SAFETY: the elements are dense and in bytes that the snapshot keeps; without elements nothing is read.
     let bytes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(snapshot.ptr(), count) } };
     Ok(PyBytes::new(py, bytes))
 }
 
-/// Refuses a request for elements in an order that they are not in.
+/// Fails for a request for an order that the elements do not have.
 fn check_order(layout: &Layout, flags: c_int) -> PyResult<()> {
     let rank = layout.shape.rank();
     let reversed: Vec<usize> = (0..rank).rev().collect();
     let (rows, columns) = (layout.is_dense(), layout.permute(&reversed).is_dense());
-    // The strides' own bits are part of every request for an order.
+    // Every request for an order includes the bits for strides.
     let wants = |bits: c_int| flags & bits == bits;
     let fits = if wants(ffi::PyBUF_ANY_CONTIGUOUS) {
         rows || columns
@@ -145,9 +145,9 @@ fn check_order(layout: &Layout, flags: c_int) -> PyResult<()> {
     Err(PyBufferError::new_err(format!("memoryview: the elements of shape {} are not contiguous", layout.shape)))
 }
 
-/// How the protocol writes a dtype.
+/// The protocol's format string of a dtype.
 fn format_of(dtype: DType) -> PyResult<&'static CStr> {
-    // NumPy's 64-bit integers are C's `long` where that is as wide.
+    // NumPy's 64-bit integers are C's `long` where that has 64 bits.
     let long = size_of::<c_long>() == 8;
     Ok(match dtype.name() {
         "bool" => c"?",

@@ -1,4 +1,4 @@
-//! Captured functions: called once in Python, replayed as one submission afterwards.
+//! Captured functions: called once in Python, then replayed as one submission.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -9,16 +9,16 @@ use forerun::frontend::{Capture, CapturedProgram, whole_inputs, write_back};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// What a function submitted, ready to be submitted again on other inputs.
+/// A captured function, which can be replayed on other inputs.
 #[pyclass(frozen, name = "Captured", module = "forerun._forerun")]
 pub(crate) struct PyCaptured(CapturedProgram);
 
-// SAFETY: as for arrays: Python code reaches a program only with the GIL held, so it is used by one thread at a time.
+// SAFETY: as for arrays, Python code reaches a program only with the GIL held, so one thread at a time uses it.
 unsafe impl Sync for PyCaptured {}
 
 #[pymethods]
 impl PyCaptured {
-    /// Submits everything again on other inputs of the same shapes and dtypes.
+    /// Submits everything again with other inputs of the same shapes and dtypes.
     fn replay(&self, py: Python<'_>, inputs: Vec<Bound<'_, PyArray>>) -> PyResult<Vec<PyArray>> {
         let inputs: Vec<&Array> = inputs.iter().map(|x| &x.get().0).collect();
         Ok(self.0.replay(&inputs, here(py)).map_err(raise)?.into_iter().map(PyArray).collect())
@@ -29,8 +29,8 @@ impl PyCaptured {
     }
 }
 
-/// Calls a function of arrays, which returns a list of arrays, and notes what it submits; without a note if what it submits
-/// cannot be submitted again as it is.
+/// Calls a function that takes arrays and returns a list of arrays, and captures what it submits. The capture is None
+/// if the submissions cannot be replayed.
 #[pyfunction]
 pub(crate) fn capture<'py>(
     py: Python<'py>,

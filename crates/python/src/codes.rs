@@ -1,8 +1,8 @@
-//! NumPy's other spellings of dtypes: letters, codes of kind and size, and the names of C's types.
+//! NumPy's other names of dtypes: characters, codes of kind and size, and the names of C types.
 
 use forerun::{DType, Kind};
 
-/// NumPy's letter for a dtype.
+/// NumPy's character code of a dtype.
 pub(crate) const fn letter(dtype: DType) -> char {
     match dtype {
         DType::Bool => '?',
@@ -23,7 +23,7 @@ pub(crate) const fn letter(dtype: DType) -> char {
     }
 }
 
-/// NumPy's letter for the family of a dtype.
+/// NumPy's character for the kind of a dtype.
 pub(crate) const fn kind(dtype: DType) -> char {
     match dtype.kind() {
         Kind::Bool => 'b',
@@ -34,8 +34,7 @@ pub(crate) const fn kind(dtype: DType) -> char {
     }
 }
 
-/// The dtype of a code: a letter, or byte order, kind and size. Elements of several bytes have the machine's byte order, and
-/// no other is read.
+/// Parses a code: a character, or byte order, kind and size. Only the machine's byte order is supported.
 pub(crate) fn read(code: &str) -> Option<DType> {
     let (order, rest) = match code.as_bytes().first()? {
         b'<' | b'=' | b'|' | b'>' => code.split_at(1),
@@ -51,13 +50,13 @@ pub(crate) fn read(code: &str) -> Option<DType> {
         }
     } else {
         let size: usize = letters.as_str().parse().ok()?;
-        // Two floats have two bytes; the code is that of IEEE's.
+        // Two floats have two bytes; the code means IEEE half precision.
         DType::ALL.into_iter().find(|dtype| kind(*dtype) == first && dtype.size() == size)
     };
     found.filter(|dtype| order != ">" || dtype.size() == 1)
 }
 
-/// The dtype of Python's types and of the names that NumPy takes from C.
+/// The dtype of a Python type name, or of a C type name that NumPy uses.
 pub(crate) fn other_name(name: &str) -> Option<DType> {
     Some(match name {
         "float" | "double" => DType::F64,

@@ -1,7 +1,7 @@
-//! The CUDA array interface, version 3: arrays of NVIDIA devices for libraries that ask for `__cuda_array_interface__`.
+//! The CUDA array interface, version 3: `__cuda_array_interface__` of arrays on NVIDIA devices.
 //!
-//! Such a library keeps the array object, not what the interface showed it, and the array may point at another value by then.
-//! Invariant: what was shown lives as long as the array object it was shown by.
+//! A consumer keeps the array object, not the exported buffer, and the array may point at another value by then.
+//! Invariant: an exported buffer lives as long as the array object that exported it.
 
 use crate::array::PyArray;
 use crate::dlpack::{Kept, keep};
@@ -13,16 +13,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// Whether any array was ever shown: what an array looks at when it goes.
+/// Whether any array was ever exported; checked when an array is dropped.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// By the address of the array object, what it showed.
+/// Exported buffers by the address of the array object.
 fn shown() -> MutexGuard<'static, HashMap<usize, Vec<Kept>>> {
     static SHOWN: OnceLock<Mutex<HashMap<usize, Vec<Kept>>>> = OnceLock::new();
     SHOWN.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The array goes, and with it what it showed.
+/// Frees the exported buffers of the array.
 impl Drop for PyArray {
     #[inline]
     fn drop(&mut self) {
@@ -34,12 +34,12 @@ impl Drop for PyArray {
 
 #[cold]
 fn forget(array: &PyArray) {
-    // The lock is not held while bytes go back: that may take a while.
+    // The lock is released before the bytes are freed, which may take a while.
     let kept = shown().remove(&std::ptr::from_ref(array).addr());
     drop(kept);
 }
 
-/// The interface of an array of an NVIDIA device; an `AttributeError` for others. Waits for the value.
+/// The interface of an array on an NVIDIA device; an `AttributeError` for others. Waits for the value.
 pub(crate) fn describe<'py>(slf: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyDict>> {
     let (py, array) = (slf.py(), &slf.get().0);
     let absent = |text: String| PyAttributeError::new_err(format!("__cuda_array_interface__: {text}"));
@@ -61,14 +61,14 @@ pub(crate) fn describe<'py>(slf: &Bound<'py, PyArray>) -> PyResult<Bound<'py, Py
     interface.set_item("data", (address, true))?;
     let strides = layout.strides().iter().map(|stride| stride * size as isize);
     interface.set_item("strides", PyTuple::new(py, strides.collect::<Vec<_>>())?)?;
-    // The value is there, so no stream needs to be waited for.
+    // The value is complete, so the consumer need not wait for a stream.
     interface.set_item("stream", py.None())?;
     ANY.store(true, Ordering::Relaxed);
     shown().entry(std::ptr::from_ref(slf.get()).addr()).or_default().push(kept);
     Ok(interface)
 }
 
-/// How NumPy names the family of a dtype; none for those it does not know.
+/// NumPy's character for the kind of a dtype; `None` for dtypes that NumPy lacks.
 fn letter_of(dtype: DType) -> Option<char> {
     match dtype.name().trim_end_matches(|c: char| c.is_ascii_digit()) {
         "bool" => Some('b'),

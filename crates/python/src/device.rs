@@ -10,11 +10,11 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use std::cell::RefCell;
 
 thread_local! {
-    /// What was current before each ``with`` that this thread is in.
+    /// The previous device of each enclosing ``with`` statement of this thread.
     static BEFORE: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A place where arrays live: ``cpu(0)``, ``gpu(1)``. In a ``with`` statement, where its thread makes new arrays.
+/// A device that holds arrays: ``cpu(0)``, ``gpu(1)``. In a ``with`` statement, the device of the thread's new arrays.
 #[pyclass(frozen, eq, hash, name = "Device", module = "forerun.npx")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PyDevice(pub(crate) Device);
@@ -25,7 +25,7 @@ impl PyDevice {
     #[pyo3(signature = (device_type, device_id = 0))]
     fn new(device_type: &str, device_id: u8) -> PyResult<PyDevice> {
         match device_type {
-            // Copies are asynchronous from any memory of the host, so none of it is special.
+            // Copies are asynchronous from any host memory, so pinned memory is not special.
             "cpu" | "cpu_pinned" => Ok(PyDevice(Device::Cpu(device_id))),
             "gpu" => Ok(PyDevice(Device::Gpu(device_id))),
             other => Err(PyValueError::new_err(format!("device {other} is not known; there are cpu, gpu"))),
@@ -63,7 +63,7 @@ impl PyDevice {
         Ok(())
     }
 
-    /// Gives the bytes that the device keeps for reuse back.
+    /// Releases the bytes that the device keeps for reuse.
     fn empty_cache(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| forerun::device::empty_device_cache(self.0)).map_err(raise)
     }
@@ -77,13 +77,13 @@ impl PyDevice {
     }
 }
 
-/// The interpreter ends: devices compile nothing more.
+/// Stops background compilation on devices, because the interpreter ends.
 #[pyfunction]
 pub(crate) fn end_background(py: Python<'_>) {
     py.detach(forerun::frontend::end_background);
 }
 
-/// The device that a string names: its kind, and after a colon its number, `"gpu:1"`.
+/// Parses a device name: its kind, and after a colon its number, as in `"gpu:1"`.
 #[pyfunction]
 pub(crate) fn named_device(name: &str) -> PyResult<PyDevice> {
     let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
@@ -93,7 +93,7 @@ pub(crate) fn named_device(name: &str) -> PyResult<PyDevice> {
     }
 }
 
-/// A device as an argument: itself, or its name.
+/// A device argument: a device or its name.
 pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyDevice> {
     if let Ok(name) = object.cast::<PyString>() {
         return named_device(&name.to_string());
@@ -101,25 +101,25 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyDevice> {
     Ok(*object.cast::<PyDevice>()?.get())
 }
 
-/// How many accelerators there are.
+/// The number of accelerators.
 #[pyfunction]
 pub(crate) fn num_gpus() -> usize {
     forerun::device::accelerator_count()
 }
 
-/// Where this thread makes new arrays.
+/// The device of this thread's new arrays.
 #[pyfunction]
 pub(crate) fn current_device() -> PyDevice {
     PyDevice(forerun::device::current_device())
 }
 
-/// Makes a device the current one of this thread, for good; returns the former.
+/// Sets the current device of this thread; returns the previous one.
 #[pyfunction]
 pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
     set_current_device(device.0).map(PyDevice).map_err(raise)
 }
 
-/// Makes arrays on a device, or on the current one.
+/// Runs `make` with a device, or with the current one.
 pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() -> R) -> PyResult<R> {
     match device {
         None => Ok(make()),
@@ -131,21 +131,21 @@ pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() ->
     }
 }
 
-/// The device of the first array among arguments, unless it is the current one.
+/// The device of the first array among the arguments, unless it is the current one.
 #[pyfunction]
 pub(crate) fn elsewhere(inputs: &Bound<'_, PyTuple>) -> Option<PyDevice> {
     let found = inputs.iter_borrowed().find_map(|input| input.cast::<PyArray>().ok().map(|x| x.get().0.device()))?;
     (found != forerun::device::current_device()).then_some(PyDevice(found))
 }
 
-/// Bytes of an accelerator: free for arrays, and altogether.
+/// Memory of an accelerator in bytes: free, and total.
 #[pyfunction]
 pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
     let stats = device_stats(device.0).map_err(raise)?;
     Ok((stats.capacity.saturating_sub(stats.budget.live), stats.capacity))
 }
 
-/// What an accelerator is and what it did.
+/// Description and counters of an accelerator.
 #[pyfunction]
 pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bound<'py, PyDict>> {
     let stats = device_stats(device.0).map_err(raise)?;
@@ -164,25 +164,25 @@ pub(crate) fn gpu_stats<'py>(py: Python<'py>, device: &PyDevice) -> PyResult<Bou
     Ok(entries)
 }
 
-/// Lets the peak of an accelerator start again from what is live now.
+/// Resets the peak of an accelerator to its live bytes.
 #[pyfunction]
 pub(crate) fn reset_gpu_peak(device: &PyDevice) -> PyResult<()> {
     forerun::device::reset_device_peak(device.0).map_err(raise)
 }
 
-/// Whether products of float32 may keep fewer bits of their factors.
+/// Sets whether float32 products may round their factors to fewer bits.
 #[pyfunction]
 pub(crate) fn set_tf32(device: &PyDevice, on: bool) -> PyResult<()> {
     forerun::device::set_fast_products(device.0, on).map_err(raise)
 }
 
-/// Fails unless the device is there.
+/// Fails unless the device exists.
 #[pyfunction]
 pub(crate) fn require_device(device: &PyDevice) -> PyResult<()> {
     check_device(device.0).map_err(raise)
 }
 
-/// Folders in which pip's packages with CUDA's libraries may lie.
+/// Sets the folders in which pip packages may have installed the CUDA libraries.
 #[pyfunction]
 pub(crate) fn search_cuda_in(folders: Vec<std::path::PathBuf>) {
     forerun::frontend::search_cuda_in(folders);

@@ -1,12 +1,12 @@
-//! DLPack: arrays out as capsules that other libraries take, and in from theirs.
+//! DLPack: exports arrays as capsules, and imports them.
 //!
-//! | | what goes out | what comes in |
+//! | | export | import |
 //! |---|---|---|
-//! | versioned capsule | the bytes themselves, marked read-only; with `copy=True` a copy that may be written | copied |
-//! | capsule of before 1.0 | a copy: it cannot say that its bytes are read-only | copied |
+//! | versioned capsule | the bytes themselves, marked read-only; with `copy=True` a writable copy | copied |
+//! | capsule before version 1.0 | a copy, because it cannot mark its bytes as read-only | copied |
 //!
-//! Invariant: what a capsule describes never changes by our doing and lives until its deleter is called, which anybody may
-//! do, on any thread, with or without the GIL. What comes in is given back to its maker exactly once.
+//! Invariant: this library never changes exported elements. They live until the deleter is called, which any thread may
+//! do, with or without the GIL. An imported capsule is returned to its producer exactly once.
 
 use crate::device::{PyDevice, on};
 use crate::error::raise;
@@ -19,17 +19,17 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::{CStr, c_void};
 
-/// The kinds of devices that the protocol numbers, as far as arrays of ours can be there.
+/// The protocol's device types on which arrays can be.
 const HOST: i32 = 1;
 const CUDA: i32 = 2;
 const PINNED_HOST: i32 = 3;
 
-/// The version that capsules of ours are of.
+/// The version of exported capsules.
 const VERSION: Version = Version { major: 1, minor: 1 };
 const READ_ONLY: u64 = 1;
 const IS_COPIED: u64 = 2;
 
-/// The names of capsules, before and after their content was taken.
+/// The names of capsules before and after they are consumed.
 const PLAIN: &CStr = c"dltensor";
 const PLAIN_TAKEN: &CStr = c"used_dltensor";
 const VERSIONED: &CStr = c"dltensor_versioned";
@@ -42,7 +42,7 @@ struct Version {
     minor: u32,
 }
 
-/// What elements are: a family, their bits, and how many of them make one.
+/// An element type: a kind, its bits, and the number of lanes.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq)]
 struct Elements {
@@ -51,7 +51,7 @@ struct Elements {
     lanes: u16,
 }
 
-/// Where elements lie, and how.
+/// A tensor of the protocol: address, device, element type and layout.
 #[repr(C)]
 struct Described {
     data: *mut c_void,
@@ -64,7 +64,7 @@ struct Described {
     byte_offset: u64,
 }
 
-/// What a capsule of before 1.0 points at.
+/// The content of a capsule before version 1.0.
 #[repr(C)]
 struct Plain {
     described: Described,
@@ -72,7 +72,7 @@ struct Plain {
     deleter: Option<unsafe extern "C" fn(*mut Plain)>,
 }
 
-/// What a versioned capsule points at.
+/// The content of a versioned capsule.
 #[repr(C)]
 struct Versioned {
     version: Version,
@@ -82,7 +82,7 @@ struct Versioned {
     described: Described,
 }
 
-/// What an exported description needs to stay valid. The first field is what the capsule points at.
+/// An exported description and the data it refers to. The first field is what the capsule points at.
 #[repr(C)]
 struct Exported<T> {
     head: T,
@@ -90,7 +90,7 @@ struct Exported<T> {
     _numbers: Vec<i64>,
 }
 
-/// Elements that another library looks at.
+/// Elements exported to another library.
 pub(crate) struct Kept {
     lent: Lent,
     device: Device,
@@ -105,28 +105,29 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Its kernels may still read what it has let go of. If the device is lost, nothing reads any more.
+        // Kernels of the consumer may still read the elements after it released them. If the device is lost, nothing
+        // reads any more.
         if !self.device.is_host() {
             let _ = forerun::frontend::settle_device(self.device);
         }
     }
 }
 
-/// The deleter of everything exported.
+/// The deleter of exported capsules.
 ///
 /// # Safety
 /// Called once, with the address of the head of an [`Exported`] of the same type.
 unsafe extern "C" fn delete<T>(head: *mut T) {
-    // SAFETY: the head is the first field of what `Box::into_raw` gave.
+    // SAFETY: the head is the first field of a box that came from `Box::into_raw`.
     drop(unsafe { Box::from_raw(head.cast::<Exported<T>>()) });
 }
 
-/// The destructor of capsules that nobody took.
+/// The destructor of capsules that were not consumed.
 ///
 /// # Safety
-/// Python calls it once, for a capsule made below.
+/// Called once by Python, for a capsule created below.
 unsafe extern "C" fn forget(capsule: *mut ffi::PyObject) {
-    // SAFETY: the capsule is alive; a valid name means that its pointer is still ours.
+    // SAFETY: the capsule is alive; an unchanged name means that it still owns its pointer.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
             delete(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast::<Versioned>());
@@ -136,7 +137,7 @@ unsafe extern "C" fn forget(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// What `__dlpack__` was asked for.
+/// The arguments of `__dlpack__`.
 pub(crate) struct Asked<'a, 'py> {
     pub(crate) stream: Option<&'a Bound<'py, PyAny>>,
     pub(crate) max_version: Option<(u32, u32)>,
@@ -144,7 +145,7 @@ pub(crate) struct Asked<'a, 'py> {
     pub(crate) copy: Option<bool>,
 }
 
-/// How the protocol numbers the device of an array.
+/// The protocol's number of an array's device.
 pub(crate) fn device_of(array: &Array) -> PyResult<(i32, i32)> {
     if array.device().is_host() {
         return Ok((HOST, 0));
@@ -155,7 +156,7 @@ pub(crate) fn device_of(array: &Array) -> PyResult<(i32, i32)> {
     Err(PyBufferError::new_err(format!("__dlpack_device__: the memory of {} cannot be shared", array.device())))
 }
 
-/// An array as a capsule.
+/// Exports an array as a capsule.
 pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let home = if asked.device == Some((HOST, 0)) { asked.device } else { None };
     let home = home.map_or_else(|| device_of(array), Ok)?;
@@ -165,7 +166,7 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     let in_place = home.0 == CUDA;
     check_stream(asked.stream, in_place)?;
     let versioned = asked.max_version.is_some_and(|(major, _)| major >= 1);
-    // A capsule of before 1.0 cannot say that its bytes must not be written: who wants no copy must know.
+    // A capsule before version 1.0 cannot mark its bytes as read-only; a consumer that forbids a copy must not write.
     let copied = match asked.copy {
         Some(false) if !in_place && !array.device().is_host() => {
             return Err(PyBufferError::new_err("__dlpack__: elements of a GPU cannot reach the host without a copy"));
@@ -173,13 +174,13 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
         Some(copy) => copy,
         None => !versioned,
     };
-    // What comes from a device to the host is a copy already.
+    // A transfer from a device to the host is already a copy.
     let fetched = !in_place && !array.device().is_host();
     let own = if copied && !fetched { Some(ops::copy(&array.detach(), here(py)).map_err(raise)?) } else { None };
     let array = own.as_ref().unwrap_or(array);
-    // A value that is there may be read by any stream: the one that the consumer names needs not wait for it.
+    // A complete value may be read on any stream, so the consumer's stream need not wait for it.
     let kept = if fetched { fetch(py, array, "__dlpack__") } else { keep(py, array, "__dlpack__") }?;
-    // From here on nobody but the capsule holds the bytes of a copy, so whoever takes it may write them.
+    // From here on only the capsule holds the bytes of a copy, so the consumer may write them.
     drop(own);
     let layout = kept.lent.layout();
     let mut numbers: Vec<i64> = layout.shape.iter().map(|extent| *extent as i64).collect();
@@ -205,19 +206,19 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     }
 }
 
-/// The elements of an array where they live.
+/// Keeps the elements of an array on their device.
 pub(crate) fn keep(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
     let lent = wait::read(py, array, call, |array, wait| array.lend_with(wait))?;
     Ok(Kept { lent, device: array.device() })
 }
 
-/// The elements of an array of a device on the host.
+/// Copies the elements of a device array to the host.
 fn fetch(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
     let snapshot = wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
     Ok(Kept { lent: snapshot.into(), device: Device::default() })
 }
 
-/// Refuses streams that cannot be: the host has none, and those of CUDA are numbers, of which 0 could be two.
+/// Rejects invalid streams: the host has none, and CUDA streams are numbers, of which 0 is ambiguous.
 fn check_stream(stream: Option<&Bound<'_, PyAny>>, cuda: bool) -> PyResult<()> {
     let Some(stream) = stream.filter(|stream| !stream.is_none()) else { return Ok(()) };
     if !cuda {
@@ -231,17 +232,17 @@ fn check_stream(stream: Option<&Bound<'_, PyAny>>, cuda: bool) -> PyResult<()> {
 
 fn capsule<'py, T>(py: Python<'py>, exported: Exported<T>, name: &'static CStr) -> PyResult<Bound<'py, PyAny>> {
     let pointer = Box::into_raw(Box::new(exported));
-    // SAFETY: the pointer is not null, the name lives for ever, and the capsule owns what it points at from now on.
+    // SAFETY: the pointer is not null, the name is static, and the capsule owns what it points at from now on.
     let made = unsafe { ffi::PyCapsule_New(pointer.cast(), name.as_ptr(), Some(forget)) };
     if made.is_null() {
-        // SAFETY: no capsule took it over.
+        // SAFETY: no capsule took ownership.
         drop(unsafe { Box::from_raw(pointer) });
     }
-    // SAFETY: a new reference, or null with an error set.
+    // SAFETY: the result is a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, made) }
 }
 
-/// The content of a capsule, taken: given back to its maker when it is dropped.
+/// The consumed content of a capsule, returned to its producer when dropped.
 enum Taken {
     Plain(*mut Plain),
     Versioned(*mut Versioned),
@@ -250,8 +251,8 @@ enum Taken {
 impl Taken {
     fn from(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
         let py = capsule.py();
-        // SAFETY: the object is alive and the GIL is held; names are compared before the pointer is believed, and the
-        // new name tells the capsule's destructor and every other consumer that the content is taken.
+        // SAFETY: the object is alive and the GIL is held. The name is checked before the pointer is used, and the new
+        // name tells the capsule's destructor and other consumers that the content is consumed.
         let take = |name: &CStr, taken: &'static CStr| unsafe {
             if ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 0 {
                 return Ok(None);
@@ -271,19 +272,19 @@ impl Taken {
         Err(PyTypeError::new_err("from_dlpack: __dlpack__ gave no capsule, or one that was taken before"))
     }
 
-    /// What the capsule describes, if it is of a version that is known.
+    /// The described tensor, if the capsule's version is supported.
     fn described(&self) -> PyResult<&Described> {
         match self {
-            // SAFETY: the protocol promises the struct until the deleter is called.
+            // SAFETY: the protocol guarantees the struct until the deleter is called.
             Taken::Plain(head) => Ok(unsafe { &(**head).described }),
             Taken::Versioned(head) => {
-                // SAFETY: as above, for the version; for the rest if the version is the one that is known.
+                // SAFETY: as above, for the version field; the other fields are used only for the known version.
                 let (version, described) = unsafe { ((**head).version, &raw const (**head).described) };
                 if version.major != VERSION.major {
                     let text = format!("from_dlpack: version {}.{} is not supported", version.major, version.minor);
                     return Err(PyBufferError::new_err(text));
                 }
-                // SAFETY: as above.
+                // SAFETY: the protocol guarantees the struct until the deleter is called.
                 Ok(unsafe { &*described })
             }
         }
@@ -292,7 +293,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // SAFETY: the content is taken, so nobody else calls the deleter, and this does once.
+        // SAFETY: the content is consumed, so only this calls the deleter, once.
         unsafe {
             match *self {
                 Taken::Plain(head) => (*head).deleter.into_iter().for_each(|delete| delete(head)),
@@ -302,7 +303,7 @@ impl Drop for Taken {
     }
 }
 
-/// An array of what a capsule describes, copied, on a device or on the current one.
+/// Creates an array from a capsule by a copy, on a device or on the current one.
 #[pyfunction]
 #[pyo3(signature = (capsule, device = None))]
 pub(crate) fn from_capsule(
@@ -324,12 +325,12 @@ pub(crate) fn from_capsule(
         return from_cuda(py, first, dtype, layout, home, device);
     }
     wait::make_host_room(py, bytes)?;
-    // SAFETY: the protocol promises the elements that the layout reaches, until the deleter is called.
+    // SAFETY: the protocol guarantees the elements of the layout until the deleter is called.
     let copied = on(device, || unsafe { ops::from_host(first, dtype, layout, here(py)) })?;
     submit::object(py, copied)
 }
 
-/// The device of ours that a description's elements can be read from.
+/// The device from which the described elements can be read.
 fn home_of(described: &Described) -> PyResult<Device> {
     let place = (described.device_type, described.device_id);
     match place {
@@ -343,7 +344,7 @@ fn home_of(described: &Described) -> PyResult<Device> {
     }
 }
 
-/// An array of elements in the memory of a device: copied there, and brought where it is wanted.
+/// Creates an array from elements in device memory: copied on that device, then transferred if needed.
 fn from_cuda(
     py: Python<'_>,
     first: *mut u8,
@@ -355,11 +356,10 @@ fn from_cuda(
     wait::announce(py, "from_dlpack")?;
     let (address, loc) = (first.addr(), here(py));
     let copied = py.detach(|| {
-        // Whatever stream the maker writes in, it is done afterwards.
+        // After this the producer's writes are complete, on whatever stream it made them.
         forerun::frontend::settle_device(home)?;
         let first = std::ptr::without_provenance_mut(address);
-        // SAFETY: the protocol promises the elements that the layout reaches, until the deleter is called, and they are
-        // written.
+        // SAFETY: the protocol guarantees the elements of the layout until the deleter is called, and they are written.
         unsafe { ops::from_device(first, dtype, layout, home, loc) }
     });
     let copied = copied.map_err(raise)?;
@@ -375,7 +375,7 @@ fn layout_of(described: &Described) -> PyResult<Layout> {
     if rank > 0 && described.shape.is_null() {
         return Err(PyBufferError::new_err("from_dlpack: the capsule has no shape"));
     }
-    // SAFETY: the protocol promises a number for each dimension; where there is none, nothing is read.
+    // SAFETY: the protocol guarantees a number for each dimension; without dimensions nothing is read.
     let numbers = |first: *const i64| (0..rank).map(move |axis| unsafe { *first.add(axis) });
     let extents: Result<Vec<usize>, _> = numbers(described.shape).map(usize::try_from).collect();
     let extents = extents.map_err(|_| PyBufferError::new_err("from_dlpack: a negative extent"))?;
@@ -387,7 +387,7 @@ fn layout_of(described: &Described) -> PyResult<Layout> {
     Ok(Layout::strided(shape, &strides))
 }
 
-/// How the protocol numbers a dtype: by the family that its name begins with, and its bits.
+/// The protocol's code of a dtype: the kind that its name begins with, and its bits.
 fn elements_of(dtype: DType) -> Elements {
     let code = match dtype.name().trim_end_matches(|c: char| c.is_ascii_digit()) {
         "int" => 0,

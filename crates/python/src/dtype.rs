@@ -1,4 +1,4 @@
-//! Dtypes as Python objects: light, so that naming one does not import NumPy.
+//! Dtypes as Python objects; they do not import NumPy.
 
 use crate::codes;
 use crate::operand;
@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyString, PyTuple, PyType};
 
-/// The type of an array's elements. Equal to NumPy's dtype of the same name, to its name, and usable in its place.
+/// The type of an array's elements. Equal to NumPy's dtype of the same name and to its name, and usable in its place.
 #[pyclass(frozen, name = "dtype", module = "forerun.np")]
 pub(crate) struct PyDType(pub(crate) DType);
 
-/// The object for a dtype; one for each dtype.
+/// The singleton object of a dtype.
 pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
     static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
     let objects = OBJECTS.get_or_init(py, || {
@@ -24,15 +24,15 @@ pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
     objects[dtype as usize].bind(py)
 }
 
-/// What a user may name a dtype by: an object of ours or NumPy's, a name, a Python type.
+/// Parses what a user may pass as a dtype: an object of this package or of NumPy, a name, a Python type.
 pub(crate) fn dtype_of(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     named(object)?.ok_or_else(|| refused(object))
 }
 
-/// The exception for a dtype that there is not.
+/// The exception for an unsupported dtype.
 #[cold]
 pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
-    // A class's own `__str__` is that of its objects.
+    // The `__str__` of a class is that of its instances.
     let text = match object.cast::<PyType>() {
         Ok(class) => class.name().map(|name| name.to_string()),
         Err(_) => pycall::method(object, "__str__", ()).map(|text| text.to_string()),
@@ -40,14 +40,14 @@ pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
     unknown(&text.unwrap_or_else(|_| "of this object".into()))
 }
 
-/// The exception for a dtype of that name, which there is not.
+/// The exception for an unsupported dtype name.
 #[cold]
 pub(crate) fn unknown(text: &str) -> PyErr {
     let known = DType::ALL.map(DType::name).join(", ");
     PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
 }
 
-/// As [`dtype_of`] for an argument that may be left out.
+/// As [`dtype_of`] for an optional argument.
 pub(crate) fn optional(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
     object.map(dtype_of).transpose()
 }
@@ -73,13 +73,13 @@ pub(crate) fn named(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     Ok(DType::from_name(&name).or_else(|| codes::other_name(&name)))
 }
 
-/// The dtype of floats that nobody gave a width.
+/// The dtype of floats without an explicit dtype.
 #[pyfunction]
 pub(crate) fn default_float(py: Python<'_>) -> Bound<'_, PyDType> {
     object(py, DType::default_float()).clone()
 }
 
-/// Makes float64, or float32 again, the default float of the process.
+/// Sets the default float of the process to float64, or back to float32.
 #[pyfunction]
 pub(crate) fn set_default_float(double: bool) {
     DType::set_default_float(double);
@@ -106,7 +106,7 @@ pub(crate) fn result_type<'py>(py: Python<'py>, operands: &Bound<'py, PyTuple>) 
 
 #[pymethods]
 impl PyDType {
-    /// The dtype that an object names: a dtype, NumPy's dtype, a name or a Python type.
+    /// The dtype that an object describes: a dtype, NumPy's dtype, a name or a Python type.
     #[new]
     fn new(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
         Ok(self::object(py, dtype_of(object)?).clone().unbind())
@@ -124,13 +124,13 @@ impl PyDType {
         self.0.size()
     }
 
-    /// NumPy's letter for the family: b, i, u, f or c.
+    /// NumPy's character for the kind: b, i, u, f or c.
     #[getter]
     fn kind(&self) -> char {
         codes::kind(self.0)
     }
 
-    /// NumPy's letter for the dtype; of bfloat16, that of package ``ml_dtypes``.
+    /// NumPy's character code of the dtype; for bfloat16, that of the package ``ml_dtypes``.
     #[getter]
     fn char(&self) -> char {
         codes::letter(self.0)
@@ -149,13 +149,13 @@ impl PyDType {
         if self.0.size() == 1 { '|' } else { '=' }
     }
 
-    /// Whether elements have the machine's byte order, which is always so.
+    /// Whether elements have the machine's byte order: always True.
     #[getter]
     fn isnative(&self) -> bool {
         true
     }
 
-    /// What makes an array of no dimensions of a number: the dtype itself.
+    /// The constructor of a 0-d array from a number: the dtype itself.
     #[getter(r#type)]
     fn type_(slf: &Bound<'_, Self>) -> Py<PyDType> {
         slf.clone().unbind()
@@ -170,7 +170,7 @@ impl PyDType {
         pycall::call(&pycall::function(py, "numpy", "dtype")?, (self.0.name(),))
     }
 
-    /// NumPy's dtype of the same name, where NumPy before 2.4 looks for it.
+    /// NumPy's dtype of the same name, under the attribute that NumPy before 2.4 uses.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.numpy_dtype(py)

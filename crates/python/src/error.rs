@@ -1,4 +1,4 @@
-//! Errors of the engine as the exceptions NumPy would raise.
+//! Converts engine errors to the exceptions that NumPy would raise.
 
 use crate::loc::here;
 use crate::pycall;
@@ -23,7 +23,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     raise_with(error, "")
 }
 
-/// The exception for an error of reading an array. If a failed write left the value from before, the text says so.
+/// The exception for a failed read of an array. If a failed write left a previous value, the text mentions `restore()`.
 #[cold]
 pub(crate) fn raise_read(array: &Array, error: Error) -> PyErr {
     let left = error.kind() != ErrorKind::Interrupted && array.is_restorable();
@@ -32,7 +32,7 @@ pub(crate) fn raise_read(array: &Array, error: Error) -> PyErr {
 
 #[cold]
 fn raise_with(error: Error, hint: &str) -> PyErr {
-    // What is refused when it is called has no line of its own yet: the caller's.
+    // An error raised by the call itself has no line yet: it gets the caller's.
     let unplaced = error.submitted() == Loc::UNKNOWN && error.read() == Loc::UNKNOWN;
     let error = match Python::try_attach(here) {
         Some(line) if unplaced && error.kind() != ErrorKind::Interrupted => error.submitted_at(line),
@@ -52,8 +52,8 @@ fn raise_with(error: Error, hint: &str) -> PyErr {
     }
 }
 
-/// One exception for several errors: the only one itself, else a group. Python 3.10 has no groups; there each error is the cause of
-/// the one before.
+/// One exception for several errors: a single error as it is, several as a group. Python 3.10 has no groups; there each
+/// error is the cause of the previous one.
 #[cold]
 pub(crate) fn raise_all(py: Python<'_>, errors: Vec<Error>, more: usize) -> PyErr {
     let title = match more {

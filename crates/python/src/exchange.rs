@@ -1,8 +1,8 @@
-//! Exchange with NumPy through its array interface: out without a copy, in with one. NumPy has no bfloat16 of its own: its
-//! elements go out as two bytes without a meaning, which `_convert.py` gives one.
+//! Exchange with NumPy through its array interface: export without a copy, import with one. NumPy has no bfloat16: its
+//! elements are exported as untyped two-byte elements, which `_convert.py` interprets.
 //!
-//! Invariant: what goes out without a copy is read-only and never changes; what comes in is copied before the call
-//! returns.
+//! Invariant: a buffer exported without a copy is read-only and never changes; imported elements are copied before the
+//! call returns.
 
 use crate::array::PyArray;
 use crate::device::{PyDevice, on};
@@ -17,13 +17,13 @@ use pyo3::sync::PyOnceLock;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps the bytes alive that a NumPy array looks at.
+/// Keeps the bytes of a NumPy array alive.
 #[pyclass(frozen, name = "snapshot", module = "forerun.np")]
 pub(crate) struct PySnapshot(Snapshot);
 
 #[pymethods]
 impl PySnapshot {
-    /// NumPy's array interface as a C struct: what it looks for first.
+    /// NumPy's array interface as a C struct, which NumPy looks for first.
     #[getter]
     fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (layout, dtype) = (self.0.layout(), self.0.dtype());
@@ -34,7 +34,7 @@ impl PySnapshot {
             nd: shape.len() as c_int,
             typekind: type_kind(dtype),
             itemsize: dtype.size() as c_int,
-            // Not writable, because the flag that says so is absent.
+            // Read-only, because the flag for writable is absent.
             flags: ALIGNED | NOT_SWAPPED,
             shape: shape.as_ptr(),
             strides: strides.as_ptr(),
@@ -45,17 +45,17 @@ impl PySnapshot {
         let pointer = Box::into_raw(exported);
         // SAFETY: the pointer is not null, and the capsule owns what it points at from now on.
         let capsule = unsafe { ffi::PyCapsule_New(pointer.cast(), std::ptr::null(), Some(forget_exported)) };
-        // SAFETY: a new reference, or null with an error set; in that case the few bytes stay allocated.
+        // SAFETY: the result is a new reference, or null with an error set; in that case a few bytes stay allocated.
         unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
     }
 }
 
-/// The destructor of the capsules made above.
+/// The destructor of the capsules created above.
 ///
 /// # Safety
-/// Python calls it once for each of them.
+/// Called once by Python for each of them.
 unsafe extern "C" fn forget_exported(capsule: *mut ffi::PyObject) {
-    // SAFETY: the capsule has no name and holds what `Box::into_raw` gave.
+    // SAFETY: the capsule has no name and holds a pointer from `Box::into_raw`.
     unsafe { drop(Box::from_raw(ffi::PyCapsule_GetPointer(capsule, std::ptr::null()).cast::<Exported>())) };
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) 
     let as_array = match AS_ARRAY.get(py) {
         Some(known) => known.bind(py).clone(),
         None => {
-            // Not inside the cell: the import runs Python code, a signal handler that comes here too perhaps.
+            // Outside the cell's initialiser: the import runs Python code, perhaps a signal handler that gets here too.
             let found = pycall::function(py, "numpy", "asarray")?;
             let _ = AS_ARRAY.set(py, found.clone().unbind());
             found
@@ -79,16 +79,16 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, array: &Array, call: &'static str) 
     }
 }
 
-/// Whether programs get a copy they may write in the place of the read-only array.
+/// Whether conversions return a writable copy instead of a read-only array.
 static WRITABLE: AtomicBool = AtomicBool::new(false);
 
-/// Whether conversion to NumPy gives a writable copy. Returns the old setting.
+/// Sets whether conversion to NumPy returns a writable copy. Returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_writable_asnumpy(on: bool) -> bool {
     WRITABLE.swap(on, Ordering::Relaxed)
 }
 
-/// Whether a conversion that does not say so itself copies.
+/// Whether a conversion copies by default.
 pub(crate) fn writable() -> bool {
     WRITABLE.load(Ordering::Relaxed)
 }
@@ -101,15 +101,15 @@ pub(crate) fn from_numpy(
     array: &Bound<'_, PyAny>,
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
-    // Held before the elements are looked at: others may change the array while the GIL is let go.
+    // Blocks before the elements are read, because others may change the array while the GIL is released.
     crate::wait::make_host_room(py, pycall::attribute(array, "nbytes")?.extract()?)?;
     let capsule = pycall::attribute(array, "__array_struct__")?;
-    // SAFETY: the capsule is alive and the GIL is held; a capsule without a name is what the protocol prescribes.
+    // SAFETY: the capsule is alive and the GIL is held; the protocol prescribes a capsule without a name.
     let interface = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()) }.cast::<ArrayStruct>();
     if interface.is_null() {
         return Err(PyErr::fetch(py));
     }
-    // SAFETY: the protocol promises this struct, alive as long as the capsule.
+    // SAFETY: the protocol guarantees this struct as long as the capsule lives.
     let interface = unsafe { &*interface };
     let size = interface.itemsize as isize;
     let fits = |dtype: &DType| (type_kind(*dtype), dtype.size() as isize) == (interface.typekind, size);
@@ -120,7 +120,7 @@ pub(crate) fn from_numpy(
         return Err(crate::dtype::refused(&pycall::attribute(array, "dtype")?));
     }
     let rank = interface.nd as usize;
-    // SAFETY: both point at one number for each dimension; without a dimension they may be null and are not read.
+    // SAFETY: both point at one number per dimension; without dimensions they may be null and are not read.
     let (shape, strides) = unsafe { (numbers(interface.shape, rank), numbers(interface.strides, rank)) };
     let plain = interface.flags & (ALIGNED | NOT_SWAPPED) == ALIGNED | NOT_SWAPPED;
     if !plain || strides.iter().any(|stride| stride % size != 0) {
@@ -129,13 +129,13 @@ pub(crate) fn from_numpy(
     let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
     let strides: Vec<isize> = strides.iter().map(|stride| stride / size).collect();
     let layout = Layout::strided(Shape::new(&shape).map_err(raise)?, &strides);
-    // SAFETY: the protocol promises that many elements at this address for as long as the array lives, and it
-    // lives through this call; the GIL keeps other threads of Python from writing meanwhile.
+    // SAFETY: the protocol guarantees that many elements at this address as long as the array lives, and it lives
+    // through this call. The GIL keeps other Python threads from writing meanwhile.
     let copied = on(device, || unsafe { ops::from_host(interface.data.cast(), dtype, layout, here(py)) })?;
     submit::object(py, copied)
 }
 
-/// How an array lies in what its cell holds, in elements: how many those are, its first one, its strides.
+/// The position of an array in its cell, in elements: the cell's size, the offset, and the strides.
 #[pyfunction]
 pub(crate) fn placement(x: &Bound<'_, PyArray>) -> (usize, u64, Vec<isize>) {
     let array = &x.get().0;
@@ -172,12 +172,12 @@ const NOT_SWAPPED: c_int = 0x200;
 unsafe fn numbers<'a>(first: *const isize, count: usize) -> &'a [isize] {
     match count {
         0 => &[],
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller guarantees `count` numbers at `first`.
         _ => unsafe { std::slice::from_raw_parts(first, count) },
     }
 }
 
-/// How the array interface names the family of a dtype.
+/// The array interface's character for the kind of a dtype.
 fn type_kind(dtype: DType) -> c_char {
     let letter = match dtype.kind() {
         Kind::Bool => b'b',

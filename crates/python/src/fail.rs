@@ -1,4 +1,4 @@
-//! Fail points, for the tests of the Python face. Builds with debug assertions or the feature `faults` have them.
+//! Fail points, for the Python tests. Builds with debug assertions or the feature `faults` contain them.
 
 use crate::error::raise;
 use crate::loc::here;
@@ -6,13 +6,13 @@ use forerun::fail::{self, How};
 use forerun::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-/// Every site: its name, and what can go wrong there.
+/// Every site: its name, and the kinds of failure it supports.
 #[pyfunction]
 pub(crate) fn fail_sites() -> Vec<(&'static str, Vec<&'static str>)> {
     fail::SITES.iter().map(|site| (site.name, site.hows.iter().map(|how| how.name()).collect())).collect()
 }
 
-/// The nth hit of a site from now on goes wrong.
+/// Makes the nth hit of a site from now on fail.
 #[pyfunction]
 pub(crate) fn fail_arm(site: &str, nth: u64, how: &str) -> PyResult<()> {
     let found = How::ALL.into_iter().find(|h| h.name() == how);
@@ -20,19 +20,19 @@ pub(crate) fn fail_arm(site: &str, nth: u64, how: &str) -> PyResult<()> {
     fail::arm(site, nth, found).map_err(raise)
 }
 
-/// No site is armed any more. Gives those that were.
+/// Disarms all sites. Returns those that were armed.
 #[pyfunction]
 pub(crate) fn fail_disarm() -> Vec<&'static str> {
     fail::disarm()
 }
 
-/// How often a site was reached.
+/// The number of times a site was reached.
 #[pyfunction]
 pub(crate) fn fail_hits(site: &str) -> u64 {
     fail::hits(site)
 }
 
-/// A site of the Python face is reached.
+/// Notes that a site in Python code was reached.
 #[pyfunction]
 pub(crate) fn fail_point(py: Python<'_>, site: &str) -> PyResult<()> {
     match fail::hit(site) {

@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyTuple};
 type Args<'a, 'py> = &'a Bound<'py, PyTuple>;
 type Named<'a, 'py> = &'a Bound<'py, PyDict>;
 
-/// The function of that name, with the array before the other arguments.
+/// Calls the function of that name with the array as the first argument.
 fn forward<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -29,7 +29,7 @@ fn forward<'py>(
     pycall::call_with(&function, PyTuple::new(x.py(), all)?, named)
 }
 
-/// Writes what the function of that name gives into the array.
+/// Writes the result of the function of that name into the array.
 fn in_place<'py>(
     x: &Bound<'py, PyArray>,
     name: &str,
@@ -43,7 +43,7 @@ fn in_place<'py>(
 
 #[pymethods]
 impl PyArray {
-    /// The sum of each element and all before it along an axis; without one, of the flattened array.
+    /// The cumulative sum along an axis; without one, of the flattened array.
     #[pyo3(signature = (*args, **named))]
     fn cumsum<'py>(
         slf: &Bound<'py, Self>,
@@ -53,7 +53,7 @@ impl PyArray {
         forward(slf, "cumsum", args, named)
     }
 
-    /// The product of each element and all before it along an axis; without one, of the flattened array.
+    /// The cumulative product along an axis; without one, of the flattened array.
     #[pyo3(signature = (*args, **named))]
     fn cumprod<'py>(
         slf: &Bound<'py, Self>,
@@ -83,7 +83,7 @@ impl PyArray {
         forward(slf, "argpartition", args, named)
     }
 
-    /// Where values would have to be inserted into the sorted array.
+    /// The positions where values would be inserted into the sorted array.
     #[pyo3(signature = (*args, **named))]
     fn searchsorted<'py>(
         slf: &Bound<'py, Self>,
@@ -105,12 +105,12 @@ impl PyArray {
         in_place(slf, "partition", args, named)
     }
 
-    /// The elements with their imaginary parts negated.
+    /// The complex conjugate.
     fn conjugate<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "conj", (slf,))
     }
 
-    /// A view of the same elements. Elements cannot be shared as those of another dtype.
+    /// A view of the same elements. A view with another dtype is not supported.
     #[pyo3(signature = (dtype = None))]
     fn view(&self, py: Python<'_>, dtype: Option<Any>) -> PyResult<Py<PyAny>> {
         let mine = self.0.dtype();
@@ -122,7 +122,7 @@ impl PyArray {
         }
     }
 
-    /// Whether some element equals a number.
+    /// Whether any element equals a number.
     fn __contains__(&self, py: Python<'_>, value: Any) -> PyResult<bool> {
         let same = submit::binary(py, Point::Equal, self, value, false)?.into_bound(py);
         let Ok(same) = same.cast::<PyArray>() else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! The functions under `forerun.np`: arguments as Python writes them, handed to the catalogue.
+//! The functions under `forerun.np`: converts Python arguments and calls the catalogue's ops.
 
 use crate::array::PyArray;
 use crate::device::{PyDevice, on};
@@ -39,7 +39,7 @@ pub(crate) fn pointwise(
     let objects = [Some(x1), x2, x3];
     let count = objects.iter().flatten().count();
     let quick = objects.map(|object| object.and_then(operand::quick));
-    // Numbers alone have no array to take a width from.
+    // Scalars alone have no array that determines their width.
     let has_array = quick.iter().flatten().any(|arg| matches!(arg, Arg::Array(_)));
     let [first, second, third] = quick;
     match (first, second, third) {
@@ -67,7 +67,7 @@ pub(crate) fn convert_pointwise(
     let numbers_alone = !operands.iter().any(|operand| matches!(operand, Operand::Array(_)));
     if numbers_alone {
         for (operand, object) in operands.iter_mut().zip(objects.into_iter().flatten()) {
-            // Beside arrays NumPy's numbers have no say in the width; alone they keep theirs.
+            // Beside arrays, NumPy scalars do not affect the width; alone they keep theirs.
             if pycall::has(object, "dtype")? {
                 *operand = Operand::Array(array_of(object)?);
             }
@@ -81,7 +81,7 @@ pub(crate) fn convert_pointwise(
     submit::object(py, ops::pointwise(point, &args, loc))
 }
 
-/// An array of what has a dtype of its own.
+/// Converts an object with a dtype to an array.
 fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray>> {
     let made = pycall::call(&pycall::function(object.py(), "forerun._convert", "to_array")?, (object,))?;
     Ok(made.cast_into()?)
@@ -139,7 +139,7 @@ pub(crate) fn routine(
     submit::object(py, ops::routine_encoded(routine, &inputs, &encoded, loc))
 }
 
-/// An array of one value.
+/// An array filled with one value.
 #[pyfunction]
 #[pyo3(signature = (shape, value, dtype = None, device = None))]
 pub(crate) fn full(
@@ -215,7 +215,7 @@ pub(crate) fn uniform(
     submit::object(py, on(device, || ops::uniform(&shape, low, high, dtype, here(py)))?)
 }
 
-/// A reduction that is no method of arrays, by its name, over axes or over all of them.
+/// A reduction that is not a method of arrays, by its name, over axes or over all of them.
 #[pyfunction]
 #[pyo3(signature = (name, x, axis = None, keepdims = false, /))]
 pub(crate) fn reduction(
@@ -256,9 +256,9 @@ pub(crate) fn sum_of_products(
     submit::object(py, ops::sum_of_products(&x.get().0, &y.get().0, &index::integers(axes)?, here(py)))
 }
 
-// The following are functions of `forerun.np` as they are: a function in Python before them would take longer than they do.
+// The following are exposed in `forerun.np` directly: a Python wrapper would take longer than they do.
 
-/// Multiply two arrays as NumPy's dot: inner product, matrix product or scaling, by the dimensions.
+/// Compute NumPy's dot product: an inner product, matrix product or scaling, depending on the dimensions.
 ///
 /// Examples
 /// --------
@@ -287,7 +287,7 @@ pub(crate) fn dot(
     }
 }
 
-/// Count the elements that are not zero, over axes.
+/// Count the nonzero elements over axes.
 ///
 /// Examples
 /// --------
@@ -306,7 +306,7 @@ pub(crate) fn count_nonzero(
     submit::object(py, ops::count_nonzero(&x, axes.as_deref(), keepdims, here(py)))
 }
 
-/// Two real vectors of one length, if that is what the operands are.
+/// Both operands, if they are real vectors of one length.
 fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a Array, &'a Array)> {
     match (operand::quick(a), operand::quick(b)) {
         (Some(Arg::Array(x)), Some(Arg::Array(y)))
@@ -318,7 +318,7 @@ fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a 
     }
 }
 
-/// Add up products over the last axes of two arrays.
+/// Sum products over the last axes of two arrays.
 ///
 /// Examples
 /// --------
@@ -336,7 +336,7 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     }
 }
 
-/// Multiply two arrays element by element, flattened, and add up; complex numbers of the first are turned round.
+/// Compute the dot product of two flattened arrays, with the first one conjugated.
 ///
 /// Examples
 /// --------
@@ -354,14 +354,14 @@ pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -
     }
 }
 
-/// Arrays one after another along an axis.
+/// Concatenates arrays along an axis.
 #[pyfunction]
 pub(crate) fn concatenate(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
     let arrays = sequence(arrays, "concatenate")?;
     submit::object(py, ops::concatenate(&arrays.iter().collect::<Vec<_>>(), axis, here(py)))
 }
 
-/// Arrays one after another along a new axis.
+/// Stacks arrays along a new axis.
 #[pyfunction]
 pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
     let arrays = sequence(arrays, "stack")?;

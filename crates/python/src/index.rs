@@ -1,4 +1,4 @@
-//! Basic indices, shapes and axes as Python writes them.
+//! Basic indices, shapes and axes from Python.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -9,14 +9,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
-/// Positions alone, `x[i]` and `x[i, j]`: what loops write. The numbers, and how many there are.
+/// An index of integers only, `x[i]` and `x[i, j]`, as loops use. The numbers, and how many there are.
 pub(crate) struct Positions([isize; MOST], usize);
 
-/// More positions than any array has dimensions are told apart from the rest by the general way.
+/// Longer indices take the general path.
 const MOST: usize = 8;
 
 impl Positions {
-    /// The index if it is nothing but integers of Python's own.
+    /// The index, if it consists only of Python integers.
     #[inline]
     pub(crate) fn of(index: &Bound<'_, PyAny>) -> Option<Positions> {
         let mut found = Positions([0; MOST], 1);
@@ -32,7 +32,7 @@ impl Positions {
         Some(found)
     }
 
-    /// One for each of the first dimensions.
+    /// One position for each of the first dimensions.
     #[inline]
     pub(crate) fn all(&self) -> &[isize] {
         &self.0[..self.1]
@@ -45,12 +45,12 @@ fn position(part: &Bound<'_, PyAny>) -> Option<isize> {
         return None;
     }
     let mut overflow = 0;
-    // SAFETY: the object is exactly an int, for which nothing but overflow can happen, and that sets no error.
+    // SAFETY: the object is exactly an int, for which only overflow can occur, and that sets no error.
     let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(part.as_ptr(), &mut overflow) };
     (overflow == 0).then_some(value as isize)
 }
 
-/// The view of what an index selects.
+/// The view that an index selects.
 #[inline]
 pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
     match Positions::of(index) {
@@ -59,7 +59,7 @@ pub(crate) fn view(x: &Array, index: &Bound<'_, PyAny>) -> PyResult<Array> {
     }
 }
 
-/// The view that the arguments of `item` name: a position for each dimension, or one in the flattened array.
+/// The view that the arguments of `item` select: one position per dimension, or one in the flattened array.
 pub(crate) fn element(x: &Array, index: &Bound<'_, PyTuple>) -> PyResult<Array> {
     let shape = x.shape();
     let flat = match Positions::of(index) {
@@ -79,7 +79,7 @@ pub(crate) fn element(x: &Array, index: &Bound<'_, PyTuple>) -> PyResult<Array> 
     ops::at(x, &positions).map_err(raise)
 }
 
-/// The parts of `x[index]`, if all of them are basic; else `None`.
+/// The items of `x[index]`, if all of them are basic; else `None`.
 pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {
     match index.cast::<PyTuple>() {
         Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
@@ -87,14 +87,14 @@ pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {
     }
 }
 
-/// The parts of an index that must be basic.
+/// The items of an index that must be basic.
 pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     basic(index)?.ok_or_else(|| PyIndexError::new_err("only integers, slices, None and Ellipsis name one element"))
 }
 
-/// A basic part: an integer, a slice, None or an ellipsis. `None` for anything else.
+/// A basic item: an integer, a slice, None or an ellipsis. `None` for anything else.
 pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
-    // Most indices are plain integers; what follows asks questions that cost more than the answer.
+    // Most indices are plain integers, and the checks below cost more than this one.
     if part.is_exact_instance_of::<PyInt>() {
         return Ok(Some(Index::At(part.extract()?)));
     }
@@ -106,8 +106,8 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     }
     if let Ok(slice) = part.cast::<PySlice>() {
         let (mut start, mut stop, mut step) = (0, 0, 0);
-        // SAFETY: the object is a slice and the GIL is held. Bounds that are missing, or beyond the machine's integers, become the
-        // nearest such integers, which select the same elements.
+        // SAFETY: the object is a slice and the GIL is held. Missing bounds, and bounds beyond the machine's integers,
+        // become the nearest such integers, which select the same elements.
         if unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) } < 0 {
             return Err(PyErr::fetch(part.py()));
         }
@@ -115,7 +115,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     }
     // SAFETY: the object is alive and the GIL is held.
     let whole = unsafe { ffi::PyIndex_Check(part.as_ptr()) } != 0;
-    // Arrays have the slot whatever they hold; what they hold is not looked at here.
+    // Arrays have the slot whatever they contain; they are handled elsewhere.
     if !whole || part.is_instance_of::<PyBool>() || part.is_instance_of::<PyArray>() {
         return Ok(None);
     }
@@ -124,7 +124,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     }
     match part.extract() {
         Ok(position) => Ok(Some(Index::At(position))),
-        // An array of truth values without dimensions.
+        // A 0-d boolean array.
         Err(error) if error.is_instance_of::<PyTypeError>(part.py()) => Ok(None),
         Err(error) => Err(error),
     }
@@ -150,12 +150,12 @@ pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
     pycall::listed(object)?.iter().map(|item| item.extract()).collect()
 }
 
-/// Axes: none for all, an integer, or a sequence of them.
+/// Axes: None for all, an integer, or a sequence of integers.
 pub(crate) fn axes(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<isize>>> {
     object.map(integers).transpose()
 }
 
-/// The integers of a call that takes them one by one or as one sequence: `x.reshape(2, 3)`, `x.reshape((2, 3))`.
+/// Integers that are passed one by one or as one sequence: `x.reshape(2, 3)`, `x.reshape((2, 3))`.
 pub(crate) fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
     if args.len() == 1 { integers(&args.get_item(0)?) } else { integers(args) }
 }

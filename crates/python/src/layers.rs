@@ -1,5 +1,4 @@
-//! The functions under `forerun.npx` and those that go by indices: arguments as Python writes them, handed to the
-//! catalogue.
+//! The functions under `forerun.npx` and those with indices: converts Python arguments and calls the catalogue's ops.
 
 use crate::advanced::as_places;
 use crate::array::PyArray;
@@ -21,7 +20,7 @@ fn mode(name: &str) -> PyResult<Beyond> {
         .ok_or_else(|| PyValueError::new_err(format!("mode must be 'raise', 'clip' or 'wrap', not '{name}'")))
 }
 
-/// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+/// Rows along an axis, selected by indices; without an axis, elements of the flattened array.
 #[pyfunction]
 #[pyo3(signature = (x, indices, axis = None, mode = "raise"))]
 pub(crate) fn take(py: Python<'_>, x: Any, indices: Any, axis: Option<isize>, mode: &str) -> PyResult<Py<PyAny>> {
@@ -30,7 +29,7 @@ pub(crate) fn take(py: Python<'_>, x: Any, indices: Any, axis: Option<isize>, mo
     taken(py, &x, &indices, axis, mode)
 }
 
-/// What [`take`] and the method do once there are arrays.
+/// The common part of [`take`] and the method, on arrays.
 pub(crate) fn taken(
     py: Python<'_>,
     x: &Array,
@@ -49,7 +48,7 @@ pub(crate) fn taken(
     }
 }
 
-/// The base with updates added to the rows that indices name.
+/// The base with updates added to the rows that indices select.
 #[pyfunction]
 #[pyo3(signature = (base, indices, updates, axis = 0, mode = "raise"))]
 pub(crate) fn scatter_add(
@@ -65,7 +64,7 @@ pub(crate) fn scatter_add(
     submit::object(py, ops::scatter_add(&base.get().0, &indices, &updates, axis, self::mode(mode)?, here(py)))
 }
 
-/// The elements that indices name along an axis.
+/// The elements that indices select along an axis.
 #[pyfunction]
 pub(crate) fn pick(py: Python<'_>, x: Any, index: Any, axis: isize, keepdims: bool, mode: &str) -> PyResult<Py<PyAny>> {
     let home = home([x, index]);
@@ -81,7 +80,7 @@ pub(crate) fn embedding(py: Python<'_>, indices: Any, weight: Any) -> PyResult<P
     submit::object(py, ops::embedding(&indices, &weight, here(py)))
 }
 
-/// One value at the index that each element names, another elsewhere.
+/// One value at the index given by each element, another elsewhere.
 #[pyfunction]
 pub(crate) fn one_hot(
     py: Python<'_>,
@@ -96,7 +95,7 @@ pub(crate) fn one_hot(
     submit::object(py, ops::one_hot(&indices, depth, scalar(on)?, scalar(off)?, dtype, here(py)))
 }
 
-/// Exponentials along an axis, divided by their sum.
+/// The softmax along an axis.
 #[pyfunction]
 pub(crate) fn softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<PyAny>> {
     submit::object(py, ops::softmax(&array(x, "softmax", home([x]))?, axis, here(py)))
@@ -108,7 +107,7 @@ pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<Py
     submit::object(py, ops::log_softmax(&array(x, "log_softmax", home([x]))?, axis, here(py)))
 }
 
-/// An activation by its name; `slope` is that of `leaky` and `elu`.
+/// An activation by name; `slope` applies to `leaky` and `elu`.
 #[pyfunction]
 #[pyo3(signature = (x, kind, slope = 0.25))]
 pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyResult<Py<PyAny>> {
@@ -117,14 +116,14 @@ pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyRe
     submit::object(py, ops::activation(kind, &array(x, "activation", home([x]))?, here(py)))
 }
 
-/// Elements set to zero at random, the rest scaled up.
+/// Sets random elements to zero and scales up the others.
 #[pyfunction]
 pub(crate) fn dropout(py: Python<'_>, x: Any, p: f64, axes: Any, training: bool) -> PyResult<Py<PyAny>> {
     let axes = index::integers(axes)?;
     submit::object(py, ops::dropout(&array(x, "dropout", home([x]))?, p, &axes, training, here(py)))
 }
 
-/// Product with a transposed weight, plus a bias.
+/// The product with a transposed weight, plus a bias.
 #[pyfunction]
 pub(crate) fn fully_connected(
     py: Python<'_>,
@@ -140,7 +139,7 @@ pub(crate) fn fully_connected(
     submit::object(py, ops::fully_connected(&x, &weight, bias.as_ref(), flatten, here(py)))
 }
 
-/// Mean 0 and variance 1 along an axis, then scaled and shifted.
+/// Normalises to mean 0 and variance 1 along an axis, then scales and shifts.
 #[pyfunction]
 pub(crate) fn layer_norm(py: Python<'_>, x: Any, gamma: Any, beta: Any, axis: isize, eps: f64) -> PyResult<Py<PyAny>> {
     let name = "layer_norm";
@@ -149,8 +148,8 @@ pub(crate) fn layer_norm(py: Python<'_>, x: Any, gamma: Any, beta: Any, axis: is
     submit::object(py, ops::layer_norm(&x, &gamma, &beta, axis, eps, here(py)))
 }
 
-/// Mean 0 and variance 1 in every channel, then scaled and shifted; with the mean and variance gone by, in the shape
-/// of a channel each.
+/// Normalises every channel to mean 0 and variance 1, then scales and shifts. Returns the result and the mean and
+/// variance used, one element per channel.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "as many as the function of that name takes in Python")]
 pub(crate) fn batch_norm(

@@ -1,6 +1,6 @@
-//! The Python face of Forerun: number slots, exchange with NumPy, GIL release, locs, exceptions.
+//! The Python bindings: number slots, exchange with NumPy, GIL release, locs, exceptions.
 //!
-//! Invariant: only conversion happens here. What an op means is in the catalogue, when it runs is the engine's matter.
+//! Invariant: this crate only converts. The catalogue defines what an op means, and the engine decides when it runs.
 
 mod advanced;
 mod allocator;

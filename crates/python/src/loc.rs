@@ -3,13 +3,13 @@
 //! | step | what happens |
 //! |---|---|
 //! | every op | the frame's code object and offset are looked up in a direct-mapped table |
-//! | a site seen first | its file, line and function are interned as a loc |
-//! | a code object seen first | its file, function and line table are copied, and a weak reference watches it |
-//! | a code object dies | what is known of it, and its sites in the table, are forgotten: its address may be used again |
+//! | first use of a site | its file, line and function are interned as a loc |
+//! | first use of a code object | its file, function and line table are copied; a weak reference tracks it |
+//! | a code object dies | its data and its sites in the table are dropped, because its address may be reused |
 //!
-//! Invariant: a code object that the table names is alive. Frames of files under the package's root are skipped, in whatever
-//! folder they lie: a loc is the user's line. Frames of Python's own library are skipped where a frame of the user's called
-//! it: `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
+//! Invariant: a code object in the table is alive. Frames of files under the package's root, in any folder, are
+//! skipped: a loc is the user's line. Frames of Python's standard library are skipped if a frame of the user called it:
+//! `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
 
 use crate::pycall;
 use forerun::Loc;
@@ -21,12 +21,12 @@ use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// An offset with this bit is a line number: what there is where the interpreter does not tell the instruction.
+/// Marks an offset that is a line number, for interpreters that do not report the instruction.
 const LINE: u32 = 1 << 31;
 
-/// In the table, in the place of a loc: the site lies inside the package.
+/// Marks a site inside the package, instead of a loc.
 const INSIDE: u32 = u32::MAX;
-/// In the table, in the place of a loc: the site lies in Python's own library.
+/// Marks a site in Python's standard library, instead of a loc.
 const LIBRARY: u32 = u32::MAX - 1;
 
 const SLOTS: usize = 4096;
@@ -41,31 +41,32 @@ struct Site {
 /// The direct-mapped table in front of the interner.
 struct Table(UnsafeCell<[Site; SLOTS]>);
 
-// SAFETY: every access goes through `slot`, which asks for the GIL's token and keeps no reference beyond a copy.
+// SAFETY: every access goes through `slot`, which requires the GIL token, and copies out of the table without keeping a
+// reference.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table(UnsafeCell::new([Site { code: 0, offset: 0, loc: 0 }; SLOTS]));
 
 impl Table {
-    /// The place of a site.
+    /// The table entry of a site.
     #[inline]
     fn slot(&self, _py: Python<'_>, code: usize, offset: u32) -> *mut Site {
-        // Code objects are 16-byte aligned and offsets even; an odd multiplier spreads both.
+        // Code objects are aligned to 16 bytes and offsets are even; an odd multiplier spreads both.
         let mixed = ((code >> 4) as u64 ^ (offset as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let index = (mixed >> 52) as usize % SLOTS;
         // SAFETY: the index is below the table's length.
         unsafe { self.0.get().cast::<Site>().add(index) }
     }
 
-    /// Forgets the sites of a code object.
+    /// Removes the sites of a code object.
     fn forget(&self, _py: Python<'_>, code: usize) {
-        // SAFETY: the GIL is held, so nobody else looks at the table.
+        // SAFETY: the GIL is held, so no other thread accesses the table.
         let sites = unsafe { &mut *self.0.get() };
         sites.iter_mut().filter(|site| site.code == code).for_each(|site| site.code = 0);
     }
 }
 
-/// Whose file a code object comes from.
+/// To which owner the file of a code object belongs.
 #[derive(Clone, Copy)]
 enum Owner {
     Package,
@@ -73,7 +74,7 @@ enum Owner {
     User,
 }
 
-/// What is known of a code object.
+/// The data of a code object.
 struct Code {
     owner: Owner,
     file: String,
@@ -92,7 +93,7 @@ impl Code {
         }
     }
 
-    /// The loc of an instruction, whoever's file it is in.
+    /// The loc of an instruction, whatever file it is in.
     fn line(&self, offset: u32) -> Loc {
         let line = match self.lines.iter().find(|(start, end, _)| (*start..*end).contains(&offset)) {
             _ if offset & LINE != 0 => offset & !LINE,
@@ -103,11 +104,11 @@ impl Code {
     }
 }
 
-/// The code objects that are alive, and the weak references that watch them.
+/// The data of living code objects, and the weak references that track them.
 #[derive(Default)]
 struct Codes {
     known: HashMap<usize, Code>,
-    /// By the address of the reference, the reference and the address of the code object.
+    /// By the address of the weak reference: the reference and the address of the code object.
     watches: HashMap<usize, (Py<PyAny>, usize)>,
 }
 
@@ -119,13 +120,13 @@ static GET_BACK: AtomicUsize = AtomicUsize::new(0);
 static CODES: OnceLock<Mutex<Codes>> = OnceLock::new();
 static PACKAGE: OnceLock<Package> = OnceLock::new();
 
-/// Where files that are not the user's lie.
+/// Folders of files that are not the user's.
 struct Package {
-    /// The package's own.
+    /// The package's root.
     root: String,
     /// Folders under the root whose files are programs that use the package.
     programs: Vec<String>,
-    /// Python's own library; installed packages may lie in folders below it.
+    /// Python's standard library; installed packages may be in folders below it.
     library: String,
 }
 
@@ -142,7 +143,7 @@ impl Package {
     }
 }
 
-/// Whether a file lies in a folder, or in one below it.
+/// Whether a file is in a folder or below it.
 fn is_under(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
 }
@@ -152,30 +153,30 @@ fn codes() -> MutexGuard<'static, Codes> {
     CODES.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Called once, at import: looks up what the stable ABI leaves out.
+/// Looks up functions that the stable ABI lacks. Called once, at import.
 pub(crate) fn start() {
     GET_LASTI.store(interpreter_symbol(c"PyFrame_GetLasti"), Ordering::Relaxed);
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
 }
 
-/// Names the root of the package's own Python files, the folders of programs under it, and the folder of Python's
+/// Sets the root of the package's Python files, the folders of programs under it, and the folder of Python's standard
 /// library. The first call wins.
 pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
     let _ = PACKAGE.set(Package { root, programs, library });
 }
 
 thread_local! {
-    /// The line that a thread of the package's own works for: what it submits has no user's frame on its stack.
+    /// The line for which an internal thread of the package works: its stack has no user frame.
     static LENT: Cell<Loc> = const { Cell::new(Loc::UNKNOWN) };
 }
 
-/// Names the user's line that runs now by a number, for [`work_for_line`].
+/// The id of the user's current line, for [`work_for_line`].
 #[pyfunction]
 pub(crate) fn user_line_id(py: Python<'_>) -> u32 {
     here(py).id()
 }
 
-/// Lets a thread of the package's own submit on behalf of a user's line.
+/// Makes an internal thread of the package submit on behalf of a user's line.
 #[pyfunction]
 pub(crate) fn work_for_line(line: u32) {
     LENT.set(Loc::from_id(line));
@@ -183,7 +184,7 @@ pub(crate) fn work_for_line(line: u32) {
 
 #[cfg(unix)]
 fn interpreter_symbol(name: &CStr) -> usize {
-    // SAFETY: the name ends with a nul, and looking a symbol up changes nothing.
+    // SAFETY: the name ends with a nul, and a symbol lookup has no other precondition.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize }
 }
 
@@ -192,7 +193,7 @@ fn interpreter_symbol(_name: &CStr) -> usize {
     0
 }
 
-/// The user's line that is running now.
+/// The user's current line.
 #[inline]
 pub(crate) fn here(py: Python<'_>) -> Loc {
     // SAFETY: the GIL is held; the frame is borrowed from the running thread and lives until this call returns.
@@ -206,7 +207,7 @@ pub(crate) fn here(py: Python<'_>) -> Loc {
     }
 }
 
-/// The user's line that is running now, as text, for messages of the package's own Python files.
+/// The user's current line as text, for messages of the package's Python files.
 #[pyfunction]
 pub(crate) fn user_line(py: Python<'_>) -> String {
     here(py).text().to_string()
@@ -217,7 +218,7 @@ pub(crate) fn user_line(py: Python<'_>) -> String {
 fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
     let (address, offset) = site_of(frame);
     let slot = TABLE.slot(py, address, offset);
-    // SAFETY: the slot lies in the table, and the GIL is held.
+    // SAFETY: the slot is in the table, and the GIL is held.
     let site = unsafe { *slot };
     if site.code == address && site.offset == offset {
         return site.loc;
@@ -228,13 +229,13 @@ fn note(py: Python<'_>, frame: *mut ffi::PyFrameObject) -> u32 {
     loc
 }
 
-/// The code object and the offset that a frame stands at.
+/// The code object and the offset of a frame.
 #[inline]
 fn site_of(frame: *mut ffi::PyFrameObject) -> (usize, u32) {
-    // SAFETY: the GIL is held and the frame is alive, so its code object is, too.
+    // SAFETY: the GIL is held and the frame is alive, so its code object is alive too.
     let code = unsafe { ffi::PyFrame_GetCode(frame) };
     let address = code as usize;
-    // SAFETY: gives back the reference that `PyFrame_GetCode` took; the frame holds another.
+    // SAFETY: releases the reference that `PyFrame_GetCode` took; the frame holds another.
     unsafe { ffi::Py_DECREF(code.cast()) };
     (address, offset_of(frame))
 }
@@ -245,7 +246,7 @@ fn offset_of(frame: *mut ffi::PyFrameObject) -> u32 {
         // SAFETY: the frame is alive and the GIL is held.
         0 => LINE | unsafe { ffi::PyFrame_GetLineNumber(frame) } as u32,
         address => {
-            // SAFETY: this is the address the dynamic linker gave for the function of this signature.
+            // SAFETY: the dynamic linker returned this address for the function of this signature.
             let get: GetLasti = unsafe { std::mem::transmute(address) };
             // SAFETY: the frame is alive and the GIL is held.
             unsafe { get(frame) as u32 & !LINE }
@@ -253,12 +254,13 @@ fn offset_of(frame: *mut ffi::PyFrameObject) -> u32 {
     }
 }
 
-/// The user's innermost line, seen from a frame that is none. Without one, the line that this thread works for, or the
-/// innermost of Python's library: a thread's target may be an array's method. `seen` is what was noted of the frame.
+/// The user's innermost line, starting from a frame that is not the user's. If there is none, the line that this thread
+/// works for, or the innermost one in the standard library, because a thread's target may be an array's method. `seen`
+/// is what was found for the frame.
 #[cold]
 #[inline(never)]
 fn outside(py: Python<'_>, inner: *mut ffi::PyFrameObject, mut seen: u32) -> Loc {
-    // SAFETY: the frame is alive; from here on the walk owns a reference to the frame it stands on.
+    // SAFETY: the frame is alive; from here on the walk owns a reference to its current frame.
     let mut frame = unsafe { Bound::from_borrowed_ptr(py, inner.cast()) };
     let mut library = None;
     loop {
@@ -283,7 +285,7 @@ fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     match GET_BACK.load(Ordering::Relaxed) {
         0 => pycall::attribute(frame, "f_back").ok().filter(|back| !back.is_none()),
         address => {
-            // SAFETY: this is the address the dynamic linker gave for the function of this signature.
+            // SAFETY: the dynamic linker returned this address for the function of this signature.
             let get: GetBack = unsafe { std::mem::transmute(address) };
             // SAFETY: the frame is alive and the GIL is held; the result is a new reference or null without an error.
             unsafe { Bound::from_owned_ptr_or_opt(frame.py(), get(frame.as_ptr().cast()).cast()) }
@@ -291,7 +293,7 @@ fn back_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// The loc of a site that the table does not hold, [`INSIDE`] or [`LIBRARY`].
+/// The loc of a site that is not in the table, or [`INSIDE`] or [`LIBRARY`].
 #[cold]
 #[inline(never)]
 fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
@@ -307,7 +309,7 @@ fn learn(py: Python<'_>, code: usize, offset: u32) -> u32 {
     codes.known.insert(code, read);
     match watch {
         Ok(watch) => _ = codes.watches.insert(watch.as_ptr() as usize, (watch, code)),
-        // Kept for ever: its address must stay its name.
+        // Leaked: without a weak reference its address must never be reused.
         Err(_) => std::mem::forget(object),
     }
     loc
@@ -321,7 +323,7 @@ fn watch(object: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         .map(Bound::unbind)
 }
 
-/// A code object has died: nothing may be found under its address any more.
+/// Drops the data of a code object that has died.
 #[pyfunction]
 fn forget_code(py: Python<'_>, watch: &Bound<'_, PyAny>) {
     let gone = {
@@ -330,7 +332,7 @@ fn forget_code(py: Python<'_>, watch: &Bound<'_, PyAny>) {
         TABLE.forget(py, code);
         (watch, codes.known.remove(&code))
     };
-    // The reference goes once the lock is free.
+    // Dropped after the lock is released.
     drop(gone);
 }
 

@@ -1,4 +1,4 @@
-//! Losses from Python: names and options, handed to the losses of `nn`.
+//! Losses for Python: converts names and options for the losses of `nn`.
 
 use crate::loc::here;
 use crate::operand::{array, home};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// The loss of a kind: of each sample along an axis, or without one of each element. `bound` is that of "huber" and the
+/// A loss by name: per sample along an axis, or without one per element. `bound` is the threshold of "huber" and the
 /// margin of "hinge" and "squared_hinge".
 #[pyfunction]
 #[pyo3(signature = (

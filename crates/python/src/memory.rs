@@ -1,4 +1,4 @@
-//! What memory is used for, as plain dicts and lists.
+//! Memory statistics as plain dicts and lists.
 
 use crate::device::PyDevice;
 use crate::error::raise;
@@ -6,7 +6,7 @@ use forerun::memory::{Holder, Holds, MemoryStats};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What memory is used for, with so many of those who hold the most.
+/// Memory statistics of the host, with the `holders` largest holders.
 #[pyfunction]
 pub(crate) fn memory_stats(py: Python<'_>, holders: usize) -> PyResult<Bound<'_, PyDict>> {
     let stats: MemoryStats = forerun::memory::memory_stats();
@@ -34,7 +34,7 @@ pub(crate) fn memory_stats(py: Python<'_>, holders: usize) -> PyResult<Bound<'_,
     Ok(dict)
 }
 
-/// What the memory of an accelerator is used for, with so many of those who hold the most.
+/// Memory statistics of an accelerator, with the `holders` largest holders.
 #[pyfunction]
 pub(crate) fn gpu_memory_stats<'py>(
     py: Python<'py>,
@@ -54,7 +54,7 @@ pub(crate) fn gpu_memory_stats<'py>(
     Ok(dict)
 }
 
-/// The first of those who hold the most.
+/// The `most` largest holders.
 fn lines<'py>(py: Python<'py>, holders: &[Holder], most: usize) -> PyResult<Bound<'py, PyList>> {
     let lines = PyList::empty(py);
     for held in holders.iter().take(most) {
@@ -81,7 +81,7 @@ fn holder<'py>(py: Python<'py>, holder: &Holder) -> PyResult<Bound<'py, PyDict>>
     Ok(dict)
 }
 
-/// Lets the peak of the host, or of an accelerator, start again from what is live now.
+/// Resets the peak of the host, or of an accelerator, to the live bytes.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
 pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
@@ -92,13 +92,13 @@ pub(crate) fn reset_peak(device: Option<&Bound<'_, PyDevice>>) -> PyResult<()> {
     Ok(())
 }
 
-/// Sets how many live bytes running ahead may reach; gives the former setting.
+/// Sets the limit on live bytes for work that runs ahead; returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_budget(bytes: usize) -> usize {
     forerun::memory::set_budget(bytes)
 }
 
-/// Gives what the pool keeps for reuse back to the system.
+/// Releases the bytes that the pool keeps for reuse to the system.
 #[pyfunction]
 pub(crate) fn empty_cache(py: Python<'_>) {
     py.detach(forerun::memory::empty_cache);

@@ -1,4 +1,4 @@
-//! The array object's methods that make other arrays, as NumPy and MXNet name them.
+//! The array object's methods that return other arrays, with the names of NumPy and MXNet.
 //!
 //! Invariant: as for [`crate::array`].
 
@@ -25,7 +25,7 @@ impl PyArray {
         submit::object(py, ops::reduce(kind, &self.0, axes.as_deref(), keepdims, here(py)))
     }
 
-    /// A total in the dtype that was asked for; without one, small integers make a wide one.
+    /// A sum or product in the requested dtype; by default, small integers give a wide dtype.
     fn total(
         &self,
         py: Python<'_>,
@@ -65,8 +65,8 @@ impl PyArray {
 
 #[pymethods]
 impl PyArray {
-    /// The elements in another dtype. Without ``copy`` the array itself, where it has that dtype already. ``order`` and
-    /// ``subok`` are NumPy's, and change nothing.
+    /// The elements in another dtype. Without ``copy``, the array itself if it already has that dtype. ``order`` and
+    /// ``subok`` are accepted for NumPy and have no effect.
     #[pyo3(signature = (dtype, order = None, casting = "unsafe", subok = true, copy = true))]
     fn astype(
         slf: &Bound<'_, Self>,
@@ -92,7 +92,7 @@ impl PyArray {
         }
     }
 
-    /// A copy. NumPy's ``order`` changes nothing: elements lie with the last index changing fastest.
+    /// A copy. NumPy's ``order`` has no effect: elements are always row-major.
     #[pyo3(name = "copy", signature = (order = "C"))]
     fn copy_in(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         let _ = by_columns(order)?;
@@ -105,7 +105,7 @@ impl PyArray {
         autograd::attach_grad(&self.0, grad_req, here(py))
     }
 
-    /// The gradient of a variable; None for an array that is none.
+    /// The gradient of a variable; None for other arrays.
     #[getter]
     fn grad(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         autograd::gradient(py, &self.0)
@@ -121,7 +121,7 @@ impl PyArray {
         PyArray(self.0.detach())
     }
 
-    /// Computes the gradients of all variables that this was computed from, while recording.
+    /// Computes the gradients of all variables that this array was computed from while recording.
     #[pyo3(signature = (out_grad = None, retain_graph = false, train_mode = true))]
     fn backward(
         &self,
@@ -143,13 +143,13 @@ impl PyArray {
         submit::object(py, ops::transfer(&slf.get().0, device.get().0, here(py)))
     }
 
-    /// The same under MXNet's older name.
+    /// The array on a device, under MXNet's older name.
     fn as_in_context(slf: &Bound<'_, Self>, device: &Bound<'_, PyDevice>) -> PyResult<Py<PyAny>> {
         PyArray::as_in_ctx(slf, device)
     }
 
-    /// The same under the name of the array API; the device may be named by a string. Work is ordered by what it reads and
-    /// writes, so there are no streams.
+    /// The array on a device, under the name of the array API; a string may name the device. Work is ordered by its
+    /// data dependencies, so there are no streams.
     #[pyo3(signature = (device, /, *, stream = None))]
     fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
         match stream {
@@ -158,7 +158,7 @@ impl PyArray {
         }
     }
 
-    /// Copies the elements into another array, which it returns, or to a device, as a new array.
+    /// Copies the elements into another array, which is returned, or to a device, as a new array.
     fn copyto<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let loc = here(py);
         if let Ok(device) = other.cast::<PyDevice>() {
@@ -173,8 +173,8 @@ impl PyArray {
         Ok(other.clone().unbind())
     }
 
-    /// The elements under another shape; one dimension may be -1. A view where that is possible. With ``order="F"`` they are
-    /// counted with the first index changing fastest.
+    /// The elements under another shape; one dimension may be -1. A view if possible. With ``order="F"`` the first
+    /// index changes fastest.
     #[pyo3(signature = (*shape, order = "C"))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<Py<PyAny>> {
         let (mut shape, loc) = (index::spread(shape)?, here(py));
@@ -215,18 +215,18 @@ impl PyArray {
         face(slf.py(), "swapaxes", (slf, axis1, axis2))
     }
 
-    /// Each element several times along an axis; without one, those of the flattened array.
+    /// Repeats each element along an axis; without one, those of the flattened array.
     #[pyo3(signature = (repeats, axis = None))]
     fn repeat<'py>(slf: &Bound<'py, Self>, repeats: Any<'_, 'py>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "repeat", (slf, repeats, axis))
     }
 
-    /// Copies side by side.
+    /// Repeats the whole array.
     fn tile<'py>(slf: &Bound<'py, Self>, reps: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "tile", (slf, reps))
     }
 
-    /// Rounded to so many decimals, ties to even.
+    /// Rounds to ``decimals`` decimals, ties to even.
     #[pyo3(signature = (decimals = 0))]
     fn round<'py>(slf: &Bound<'py, Self>, decimals: i32) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "round", (slf, decimals))
@@ -267,7 +267,7 @@ impl PyArray {
         submit::object(py, ops::all(&slf.get().0, axes.as_deref(), keepdims, here(py)))
     }
 
-    /// Whether some element over axes is true.
+    /// Whether any element over axes is true.
     #[pyo3(signature = (axis = None, out = None, keepdims = false, *, r#where = None))]
     fn any(
         slf: &Bound<'_, Self>,
@@ -284,7 +284,7 @@ impl PyArray {
         submit::object(py, ops::any(&slf.get().0, axes.as_deref(), keepdims, here(py)))
     }
 
-    /// A copy in one dimension; with ``order="F"`` the first index changes fastest.
+    /// A 1-d copy; with ``order="F"`` the first index changes fastest.
     #[pyo3(signature = (order = "C"))]
     fn flatten(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         let loc = here(py);
@@ -292,7 +292,7 @@ impl PyArray {
         submit::object(py, copy.and_then(|copy| ops::reshape(&copy, &[-1], loc)))
     }
 
-    /// The elements in one dimension; a view where that is possible. With ``order="F"`` the first index changes fastest.
+    /// The flattened elements; a view if possible. With ``order="F"`` the first index changes fastest.
     #[pyo3(signature = (order = "C"))]
     fn ravel(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
         submit::object(py, self.columns_first(order)?.and_then(|x| ops::reshape(&x, &[-1], here(py))))
@@ -344,7 +344,7 @@ impl PyArray {
         }
     }
 
-    /// The mean over axes; of integers, in float64.
+    /// The mean over axes; for integers, in float64.
     #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, *, r#where = None))]
     fn mean(
         slf: &Bound<'_, Self>,
@@ -362,7 +362,7 @@ impl PyArray {
         submit::object(py, ops::mean(&x.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
     }
 
-    /// The variance over axes; of integers, in float64.
+    /// The variance over axes; for integers, in float64.
     #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
     fn var(
         slf: &Bound<'_, Self>,
@@ -383,7 +383,7 @@ impl PyArray {
         submit::object(py, ops::var(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
     }
 
-    /// The standard deviation over axes; of integers, in float64.
+    /// The standard deviation over axes; for integers, in float64.
     #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
     fn std(
         slf: &Bound<'_, Self>,
@@ -404,7 +404,7 @@ impl PyArray {
         submit::object(py, ops::std(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
     }
 
-    /// Nothing below `min` or above `max`.
+    /// Limits the elements to the range from ``min`` to ``max``.
     #[pyo3(signature = (min = None, max = None, out = None))]
     fn clip(slf: &Bound<'_, Self>, min: Option<Any>, max: Option<Any>, out: Option<Any>) -> PyResult<Py<PyAny>> {
         let (py, x) = (slf.py(), &slf.get().0);
@@ -417,7 +417,7 @@ impl PyArray {
         submit::object(py, ops::clip(x, low, high, here(py)))
     }
 
-    /// Rows along an axis, named by indices; without an axis, elements of the flattened array.
+    /// Rows along an axis, selected by indices; without an axis, elements of the flattened array.
     #[pyo3(signature = (indices, axis = None, out = None, mode = "raise"))]
     fn take(
         slf: &Bound<'_, Self>,
@@ -433,7 +433,7 @@ impl PyArray {
         layers::taken(py, x, &operand::array(indices, "take", x.device())?, axis, mode)
     }
 
-    /// The positions of elements that are not zero, an array for each dimension.
+    /// The positions of nonzero elements, one array per dimension.
     fn nonzero<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "nonzero", (slf,))
     }
@@ -460,18 +460,18 @@ impl PyArray {
         face(slf.py(), "compress", (condition, slf, axis))
     }
 
-    /// Each element from the choice that this one names there.
+    /// For each element, the value from the choice with that number.
     #[pyo3(signature = (choices, mode = "raise"))]
     fn choose<'py>(slf: &Bound<'py, Self>, choices: Any<'_, 'py>, mode: &str) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "choose", (slf, choices, mode))
     }
 
-    /// Writes one value everywhere.
+    /// Sets all elements to one value.
     fn fill(&self, py: Python<'_>, value: Any) -> PyResult<()> {
         submit::assign(py, &self.0, value)
     }
 
-    /// The elements in one dimension, to go through, read and write.
+    /// An iterator over the flattened elements, which can also be indexed and written.
     #[getter]
     fn flat<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         pycall::call(&pycall::function(slf.py(), "forerun.np._iteration", "flatiter")?, (slf,))
@@ -483,7 +483,7 @@ impl PyArray {
         pycall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
     }
 
-    /// The largest element over axes; NaN if any is.
+    /// The largest element over axes; NaN if any element is NaN.
     #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
     fn max(
         slf: &Bound<'_, Self>,
@@ -500,7 +500,7 @@ impl PyArray {
         }
     }
 
-    /// The smallest element over axes; NaN if any is.
+    /// The smallest element over axes; NaN if any element is NaN.
     #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
     fn min(
         slf: &Bound<'_, Self>,
@@ -517,7 +517,7 @@ impl PyArray {
         }
     }
 
-    /// The index of the first largest element along an axis.
+    /// The index of the first maximum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmax(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
         let axes = axis.map(|axis| [axis]);
@@ -525,7 +525,7 @@ impl PyArray {
         submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axes, keepdims, here(py)))
     }
 
-    /// The index of the first smallest element along an axis.
+    /// The index of the first minimum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmin(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
         let axes = axis.map(|axis| [axis]);
@@ -534,12 +534,12 @@ impl PyArray {
     }
 }
 
-/// A function of `forerun.np` that is written in Python.
+/// Calls a function of `forerun.np` that is written in Python.
 pub(crate) fn face<'py>(py: Python<'py>, name: &str, args: impl pycall::Args<'py>) -> PyResult<Bound<'py, PyAny>> {
     pycall::call(&pycall::function(py, "forerun.np", name)?, args)
 }
 
-/// A reduction of `forerun.np` with arguments that the catalogue's does not have; those that are not given are left out.
+/// Calls a reduction of `forerun.np` with arguments that the catalogue's lacks; missing ones are omitted.
 fn face_with(
     x: &Bound<'_, PyArray>,
     name: &str,
@@ -557,8 +557,7 @@ fn face_with(
     pycall::call_with(&pycall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)
 }
 
-/// Whether elements are counted with the first index changing fastest. "A" and "K" ask for what an array has, which is the
-/// last index.
+/// Whether the first index changes fastest. "A" and "K" mean the array's own order, which is row-major.
 fn by_columns(order: &str) -> PyResult<bool> {
     match order {
         "C" | "A" | "K" | "c" | "a" | "k" => Ok(false),

@@ -1,10 +1,10 @@
-//! The extension module `forerun._forerun`: what the Python files of the package build on.
+//! The extension module `forerun._forerun`, on which the package's Python files build.
 //!
 //! Invariant: importing it starts no thread and touches no device.
 
 use pyo3::prelude::*;
 
-// The wrapper of an array stands on the GIL, so the module must not be taken for free-threaded.
+// The array wrapper relies on the GIL, so the module must not declare itself free-threaded.
 #[pymodule(gil_used = true)]
 mod _forerun {
     use super::*;
@@ -82,7 +82,7 @@ mod _forerun {
         crate::loc::start();
         crate::wait::start();
         crate::threads::start(module.py())?;
-        // Children may be forked before the first op.
+        // Child processes may be forked before the first op.
         forerun::frontend::watch_forks();
         for dtype in forerun::DType::ALL {
             module.add(dtype.name(), crate::dtype::object(module.py(), dtype))?;

@@ -1,9 +1,9 @@
-//! New array objects, whose handles are written where they lie.
+//! Creates array objects and writes their handles in place.
 //!
-//! PyO3 copies a value twice on its way into an object, sixteen bytes at a time. Words of a handle that were stored a moment ago
-//! have to leave the processor's store buffer before such a copy can read them, behind all that was stored before, the
-//! record in the window among it: a quarter of the time of a small op. So once PyO3 has made the first object and shown where it
-//! keeps the value, the others are allocated as it does, and the handle goes right there.
+//! PyO3 copies a value twice on its way into an object, sixteen bytes at a time. Such a copy stalls until the words of
+//! the handle, which were just stored, have left the store buffer, behind all earlier stores, including the record in
+//! the window. That takes a quarter of the time of a small op. So once PyO3 has created the first object and shown
+//! where it stores the value, other objects are allocated in the same way, and the handle is written there directly.
 
 use crate::array::PyArray;
 use crate::pycall;
@@ -12,23 +12,23 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::sync::OnceLock;
 
-/// How objects of the class are made.
+/// How objects of the class are allocated.
 struct Mould {
     kind: *mut ffi::PyTypeObject,
     alloc: ffi::allocfunc,
-    /// Bytes before the value.
+    /// Offset of the value in bytes.
     before: usize,
 }
 
-// SAFETY: a type that is never freed, and a function.
+// SAFETY: it consists of a type that is never freed, and a function.
 unsafe impl Send for Mould {}
 // SAFETY: as above.
 unsafe impl Sync for Mould {}
 
-/// `None` if there is more in an object than the value.
+/// `None` if an object contains more than the value.
 static MOULD: OnceLock<Option<Mould>> = OnceLock::new();
 
-/// A new object.
+/// Creates an array object.
 #[inline(always)]
 pub(crate) fn object(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
     match MOULD.get() {
@@ -39,8 +39,8 @@ pub(crate) fn object(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
 
 #[inline(always)]
 fn cast(py: Python<'_>, mould: &Mould, array: Array) -> PyResult<Py<PyAny>> {
-    // SAFETY: the type's own allocator, with the GIL held; what it gives is an object of the type but for its value, which is
-    // written before anybody sees the object, and the reference is ours.
+    // SAFETY: this is the type's own allocator, called with the GIL held. It returns an object of the type without its
+    // value, which is written before any other code sees the object, and the reference is ours.
     unsafe {
         let object = (mould.alloc)(mould.kind, 0);
         if object.is_null() {
@@ -63,7 +63,7 @@ fn take_mould(object: &Bound<'_, PyArray>) -> Option<Mould> {
     let kind = object.get_type().as_type_ptr();
     let before = (object.get() as *const PyArray).addr() - object.as_ptr().addr();
     let bytes: usize = pycall::attribute(object.get_type().as_any(), "__basicsize__").and_then(|b| b.extract()).ok()?;
-    // SAFETY: a type made by PyO3, whose slot has a function of that type.
+    // SAFETY: PyO3 created the type, and its slot holds a function of that type.
     let alloc = unsafe {
         let slot = ffi::PyType_GetSlot(kind, ffi::Py_tp_alloc);
         std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::allocfunc>>(slot)?

@@ -1,6 +1,6 @@
-//! What stands beside an array in an expression: another array, a Python number, or something that becomes one.
+//! Operands of an expression with an array: another array, a Python number, or an object that is converted to an array.
 //!
-//! Invariant: the usual operands (exact types) are told apart by one pointer comparison each and allocate nothing.
+//! Invariant: the usual operands (exact types) are recognised by one pointer comparison each and allocate nothing.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -16,14 +16,14 @@ use pyo3::types::{PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyTuple};
 
 /// An operand that needed conversion.
 pub(crate) enum Operand<'py> {
-    /// An array, ours or made from the operand.
+    /// An array, passed directly or converted.
     Array(Bound<'py, PyArray>),
-    /// A number without a width.
+    /// A number without a dtype.
     Scalar(Scalar),
 }
 
 impl Operand<'_> {
-    /// The operand for an op.
+    /// The operand as an argument of an op.
     pub(crate) fn arg(&self) -> Arg<'_> {
         match self {
             Operand::Array(array) => Arg::Array(&array.get().0),
@@ -31,7 +31,7 @@ impl Operand<'_> {
         }
     }
 
-    /// The operand as an array; a number becomes one of its default dtype.
+    /// The operand as an array; a number gets its default dtype.
     pub(crate) fn array(&self, loc: Loc) -> PyResult<Array> {
         match self {
             Operand::Array(array) => Ok(array.get().0.clone()),
@@ -40,7 +40,7 @@ impl Operand<'_> {
     }
 }
 
-/// The operand if its type is exactly an array's, a float's, an int's or a bool's.
+/// The operand if its type is exactly array, float, int or bool.
 #[inline(always)]
 pub(crate) fn quick<'a>(object: &'a Bound<'_, PyAny>) -> Option<Arg<'a>> {
     let pointer = object.as_ptr();
@@ -58,23 +58,23 @@ pub(crate) fn quick<'a>(object: &'a Bound<'_, PyAny>) -> Option<Arg<'a>> {
         return narrow(object).map(|value| Arg::Scalar(Scalar::Int(value)));
     }
     if class == &raw mut ffi::PyBool_Type {
-        // SAFETY: there are two bools, and this names one of them.
+        // SAFETY: there are two bool objects, and this returns one of them.
         return Some(Arg::Scalar(Scalar::Bool(pointer == unsafe { ffi::Py_True() })));
     }
     None
 }
 
-/// The value of an int object if 64 bits hold it.
+/// The value of an int object if it fits into 64 bits.
 #[inline(always)]
 fn narrow(object: &Bound<'_, PyAny>) -> Option<i64> {
     let mut overflow = 0;
-    // SAFETY: the object is an int or of a subclass, for which nothing but overflow can happen, and that sets no error.
+    // SAFETY: the object is an int or of a subclass, for which only overflow can occur, and that sets no error.
     let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &mut overflow) };
     (overflow == 0).then_some(value)
 }
 
-/// Any operand, or `None` for an object that cannot be one. `beside` says what array it meets, if any: what becomes an
-/// array lives where that one does.
+/// Converts any operand; `None` for an object that cannot be one. `beside` is the array it is combined with, if any: a
+/// converted array is created on its device.
 #[cold]
 pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -> PyResult<Option<Operand<'py>>> {
     match quick(object) {
@@ -89,7 +89,7 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
         if let Ok(value) = object.extract::<u64>() {
             return Ok(Some(Operand::Scalar(Scalar::Large(value))));
         }
-        // As in NumPy, an integer of any length may meet a float array; an integer array has no room for it.
+        // As in NumPy, an integer of any size may be combined with a float array; an integer array cannot hold it.
         if beside.is_some_and(|array| array.dtype().kind() == Kind::Float) {
             return Ok(Some(Operand::Scalar(Scalar::Float(object.extract()?))));
         }
@@ -106,7 +106,7 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
     if !sequence && !pycall::has(object, "__array__")? {
         return Ok(None);
     }
-    // NumPy's scalars are numbers as Python's are: they have no say in the width of the result.
+    // NumPy scalars are treated like Python numbers: they do not affect the width of the result.
     let operand = pycall::function(object.py(), "forerun._convert", "operand")?;
     let home = beside.map_or_else(current_device, Array::device);
     let converted = on_device(home, || pycall::call(&operand, (object,)))?;
@@ -120,13 +120,13 @@ pub(crate) fn convert<'py>(object: &Bound<'py, PyAny>, beside: Option<&Array>) -
     }
 }
 
-/// Where operands that are no arrays yet are made: where the first that is one lives.
+/// The device for converted operands: that of the first array.
 pub(crate) fn home<'a, 'py: 'a>(objects: impl IntoIterator<Item = &'a Bound<'py, PyAny>>) -> Device {
     let device = |object: &Bound<'py, PyAny>| object.cast::<PyArray>().ok().map(|array| array.get().0.device());
     objects.into_iter().find_map(device).unwrap_or_else(current_device)
 }
 
-/// An operand as an array: one that is none yet is made on that device.
+/// The operand as an array, created on that device if it is not one.
 pub(crate) fn array(object: &Bound<'_, PyAny>, op: &'static str, home: Device) -> PyResult<Array> {
     match quick(object) {
         Some(Arg::Array(array)) => Ok(array.clone()),
@@ -134,7 +134,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>, op: &'static str, home: Device) -
     }
 }
 
-/// An operand that must be one.
+/// Converts an operand, or fails.
 pub(crate) fn required<'py>(object: &Bound<'py, PyAny>, op: &'static str) -> PyResult<Operand<'py>> {
     convert(object, None)?.ok_or_else(|| {
         let name = object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
@@ -142,7 +142,7 @@ pub(crate) fn required<'py>(object: &Bound<'py, PyAny>, op: &'static str) -> PyR
     })
 }
 
-/// A number.
+/// Parses a number.
 pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Some(Arg::Scalar(scalar)) = quick(object) {
         return Ok(scalar);

@@ -174,7 +174,7 @@ impl PyArray {
         Ok((quotient, submit::binary(py, Point::Remainder, self, other, true)?))
     }
 
-    /// Python's ``round``: to whole numbers, or to so many decimals.
+    /// Python's ``round``: to integers, or to ``ndigits`` decimals.
     #[pyo3(signature = (ndigits = None))]
     fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<i32>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "round", (slf, ndigits.unwrap_or(0)))

@@ -1,12 +1,12 @@
 //! Calls from Rust into Python code.
 //!
-//! When its interpreter ends, Python before 3.14 ends a daemon thread that wants the GIL: it unwinds the thread's stack
-//! by force. Rust's frames cannot be unwound so; the process would abort. PyO3 lets such a thread sleep for ever, as later
-//! versions of Python do, where Rust itself takes the GIL. Python code that Rust called takes it too, whenever threads
-//! take turns, and so does an import; hence this room.
+//! When the interpreter ends, Python before 3.14 terminates a daemon thread that requests the GIL by forced unwinding
+//! of its stack. Rust frames cannot be unwound that way; the process would abort. Where Rust itself takes the GIL, PyO3
+//! lets such a thread sleep forever, as later versions of Python do. But Python code called from Rust takes the GIL
+//! too, whenever threads switch, and so does an import. This module handles those calls.
 //!
-//! Invariant: the face looks attributes up, calls, imports and goes through things here only. What is left to PyO3 is what
-//! runs Python code of others in passing: conversions of numbers, and finalisers.
+//! Invariant: the bindings look up attributes, call, import and iterate only through this module. What is left to PyO3
+//! only runs Python code in passing: conversions of numbers, and finalisers.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -16,8 +16,8 @@ use pyo3::{BoundObject, ffi};
 mod raw {
     use pyo3::ffi::PyObject;
 
-    // PyO3 declares these as functions that never unwind, so nothing would be run when they do. They are called through
-    // `opaque` only: in an optimised build the compiler sees both declarations of one symbol and believes the other.
+    // PyO3 declares these as functions that never unwind, so no destructor would run if they do. They are called only
+    // through `opaque`: otherwise an optimising compiler sees both declarations of one symbol and trusts the other.
     unsafe extern "C-unwind" {
         pub(super) fn PyObject_Call(
             callable: *mut PyObject,
@@ -30,7 +30,7 @@ mod raw {
     }
 }
 
-/// Dropped only while a stack is unwound by force: the thread sleeps for ever. It does not hold the GIL.
+/// Dropped only during a forced unwinding of the stack: the thread then sleeps forever. It does not hold the GIL.
 struct Stay;
 
 impl Drop for Stay {
@@ -42,33 +42,33 @@ impl Drop for Stay {
     }
 }
 
-/// A function that the compiler knows nothing of but its type.
+/// Hides a function from the optimiser; only its type is known.
 #[inline(always)]
 fn opaque<F>(function: F) -> F {
     std::hint::black_box(function)
 }
 
-/// Runs a function of Python's. It must be one of those above, called directly through `opaque`: frames of Rust in between have nothing to
-/// stop the unwinding.
+/// Runs a Python API function. It must be one of those above, called directly through `opaque`: Rust frames in between
+/// would not stop the unwinding.
 #[inline(always)]
 fn guarded<'py>(py: Python<'py>, f: impl FnOnce() -> *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
     let stay = Stay;
     let object = f();
     std::mem::forget(stay);
-    // SAFETY: each of the functions gives a new reference, or null with an error set.
+    // SAFETY: each of the functions returns a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, object) }
 }
 
-/// Positional arguments: a tuple of Rust's or of Python's.
+/// Positional arguments: a Rust or Python tuple.
 pub(crate) trait Args<'py>: IntoPyObject<'py, Target = PyTuple> {}
 impl<'py, T: IntoPyObject<'py, Target = PyTuple>> Args<'py> for T {}
 
-/// Calls something with positional arguments.
+/// Calls an object with positional arguments.
 pub(crate) fn call<'py>(callable: &Bound<'py, PyAny>, args: impl Args<'py>) -> PyResult<Bound<'py, PyAny>> {
     call_with(callable, args, None)
 }
 
-/// Calls something with positional and named arguments.
+/// Calls an object with positional and keyword arguments.
 pub(crate) fn call_with<'py>(
     callable: &Bound<'py, PyAny>,
     args: impl Args<'py>,
@@ -77,13 +77,13 @@ pub(crate) fn call_with<'py>(
     let py = callable.py();
     let args = args.into_pyobject(py).map_err(Into::into)?.into_bound();
     let named = named.map_or(std::ptr::null_mut(), |named| named.as_ptr());
-    // SAFETY: a callable, a tuple and a dictionary or null, all alive, and the GIL is held.
+    // SAFETY: the callable, the tuple, and the dictionary unless it is null are alive, and the GIL is held.
     guarded(py, || unsafe {
         opaque(raw::PyObject_Call as unsafe extern "C-unwind" fn(_, _, _) -> _)(callable.as_ptr(), args.as_ptr(), named)
     })
 }
 
-/// An attribute of an object of anybody's.
+/// Looks up an attribute of any object.
 pub(crate) fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let name = PyString::intern(object.py(), name);
     // SAFETY: both objects are alive, and the GIL is held.
@@ -92,7 +92,7 @@ pub(crate) fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult
     })
 }
 
-/// Whether an object of anybody's has an attribute.
+/// Whether an object has an attribute.
 pub(crate) fn has(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     match attribute(object, name) {
         Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => Ok(false),
@@ -105,7 +105,7 @@ pub(crate) fn method<'py>(object: &Bound<'py, PyAny>, name: &str, args: impl Arg
     call(&attribute(object, name)?, args)
 }
 
-/// A function of a module, which is imported if it was not yet.
+/// Imports a module if needed and returns one of its functions.
 pub(crate) fn function<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let module = PyString::intern(py, module);
     // SAFETY: the name is alive, and the GIL is held.
@@ -115,7 +115,7 @@ pub(crate) fn function<'py>(py: Python<'py>, module: &str, name: &str) -> PyResu
     attribute(&module, name)
 }
 
-/// What there is to go through, as a list: a generator is Python code.
+/// Collects an iterable into a list: a generator runs Python code.
 pub(crate) fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: the object is alive, and the GIL is held.
     let list = guarded(object.py(), || unsafe {

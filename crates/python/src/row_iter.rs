@@ -1,4 +1,4 @@
-//! Iterating over an array: views of its rows, made as they are asked for.
+//! Iteration over an array: views of its rows, created on demand.
 
 use crate::array::PyArray;
 use crate::submit;

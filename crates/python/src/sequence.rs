@@ -1,7 +1,7 @@
-//! Arrays of Python's own numbers and of nested lists and tuples of them, read without NumPy.
+//! Creates arrays from Python numbers and nested lists and tuples of them, without NumPy.
 //!
-//! Invariant: whatever is not exactly a bool, an int or a float, or lists and tuples of them of one shape, is left to NumPy, so
-//! that there is one opinion on it.
+//! Invariant: anything that is not exactly a bool, an int or a float, or lists and tuples of them with one shape, is
+//! left to NumPy, so that there is one definition of the conversion.
 
 use crate::device::{PyDevice, on};
 use crate::dtype;
@@ -12,10 +12,10 @@ use forerun::{Arg, DType, Layout, Result, Shape, ops};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// More dimensions are left to NumPy.
+/// Maximum number of dimensions; more are left to NumPy.
 const MOST_DIMENSIONS: usize = 8;
 
-/// The numbers of a sequence in row-major order. Integers become floats when the first float is met.
+/// The numbers of a sequence in row-major order. Integers become floats at the first float.
 enum Numbers {
     Bools(Vec<u8>),
     Ints(Vec<i64>),
@@ -69,9 +69,9 @@ struct Items {
 
 impl Items {
     /// # Safety
-    /// The object must be alive and the GIL held, here and in what follows.
+    /// The object must be alive and the GIL held, here and while the result is used.
     unsafe fn of(object: *mut ffi::PyObject) -> Option<Items> {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees that the object is alive and the GIL held.
         unsafe {
             let is_list = ffi::PyList_CheckExact(object) != 0;
             (is_list || ffi::PyTuple_CheckExact(object) != 0).then_some(Items { object, is_list })
@@ -81,16 +81,16 @@ impl Items {
     /// # Safety
     /// As for [`Items::of`].
     unsafe fn len(self) -> usize {
-        // SAFETY: the object is what it was found to be.
+        // SAFETY: the object's type was checked in `of`.
         let count =
             unsafe { if self.is_list { ffi::PyList_Size(self.object) } else { ffi::PyTuple_Size(self.object) } };
         count as usize
     }
 
     /// # Safety
-    /// As for [`Items::of`]; the place must be below the length.
+    /// As for [`Items::of`]; `at` must be below the length.
     unsafe fn get(self, at: usize) -> *mut ffi::PyObject {
-        // SAFETY: as above, and the place is below the length; nothing runs meanwhile that could change a list.
+        // SAFETY: as above, and `at` is below the length; no code runs meanwhile that could change a list.
         unsafe {
             if self.is_list {
                 ffi::PyList_GetItem(self.object, at as isize)
@@ -101,18 +101,18 @@ impl Items {
     }
 }
 
-/// The extents that the first items of each depth give.
+/// The extents, from the first item at each depth.
 ///
 /// # Safety
 /// As for [`Items::of`].
 unsafe fn extents(object: *mut ffi::PyObject) -> Option<Vec<usize>> {
     let mut extents = Vec::new();
     let mut here = object;
-    // SAFETY: items of a sequence that is alive are alive.
+    // SAFETY: items of a living sequence are alive.
     while let Some(items) = unsafe { Items::of(here) } {
-        // SAFETY: as above.
+        // SAFETY: items of a living sequence are alive.
         let count = unsafe { items.len() };
-        // Nothing tells the dtype of an empty sequence.
+        // An empty sequence does not determine a dtype.
         if count == 0 || extents.len() == MOST_DIMENSIONS {
             return None;
         }
@@ -123,12 +123,12 @@ unsafe fn extents(object: *mut ffi::PyObject) -> Option<Vec<usize>> {
     Some(extents)
 }
 
-/// Reads the numbers of a sequence of these extents; `None` if it is not one.
+/// Reads the numbers of a sequence with these extents; `None` if it has others.
 ///
 /// # Safety
 /// As for [`Items::of`].
 unsafe fn read(object: *mut ffi::PyObject, extents: &[usize], numbers: &mut Numbers) -> Option<()> {
-    // SAFETY: as the caller promised, for every item too.
+    // SAFETY: the caller guarantees that the object and its items are alive and the GIL held.
     unsafe {
         let Some((&extent, inner)) = extents.split_first() else { return read_number(object, numbers) };
         let items = Items::of(object).filter(|items| items.len() == extent)?;
@@ -139,7 +139,8 @@ unsafe fn read(object: *mut ffi::PyObject, extents: &[usize], numbers: &mut Numb
 /// # Safety
 /// As for [`Items::of`].
 unsafe fn read_number(object: *mut ffi::PyObject, numbers: &mut Numbers) -> Option<()> {
-    // SAFETY: as the caller promised; types are compared before values are taken, which cannot fail then.
+    // SAFETY: the caller guarantees that the object is alive and the GIL held; types are checked before values are
+    // read, which then cannot fail.
     unsafe {
         let class = ffi::Py_TYPE(object);
         if class == &raw mut ffi::PyFloat_Type {
@@ -160,7 +161,7 @@ unsafe fn read_number(object: *mut ffi::PyObject, numbers: &mut Numbers) -> Opti
     }
 }
 
-/// An array of Python's own numbers; `None` for anything that is left to NumPy.
+/// Creates an array from Python numbers; `None` for anything that is left to NumPy.
 #[pyfunction]
 #[pyo3(signature = (object, dtype = None, device = None))]
 pub(crate) fn from_python(
@@ -178,7 +179,7 @@ pub(crate) fn from_python(
     // SAFETY: the object is alive and the GIL is held.
     let Some(extents) = (unsafe { extents(object.as_ptr()) }) else { return Ok(None) };
     let mut numbers = Numbers::Bools(Vec::with_capacity(extents.iter().product::<usize>().min(1 << 12)));
-    // SAFETY: as above.
+    // SAFETY: as above, the object is alive and the GIL is held.
     if unsafe { read(object.as_ptr(), &extents, &mut numbers) }.is_none() {
         return Ok(None);
     }
@@ -195,13 +196,13 @@ pub(crate) fn from_python(
             let narrow: Vec<f32> = floats.into_iter().map(|value| value as f32).collect();
             copied(py, &narrow, DType::F32, shape, device)
         }
-        // NumPy converts.
+        // NumPy does the conversion.
         _ => return Ok(None),
     };
     submit::object(py, made?).map(Some)
 }
 
-/// Copies elements in; one that is wider than its dtype has it in its first bytes.
+/// Copies elements; one that is wider than its dtype has the value in its first bytes.
 fn copied<T: Copy>(
     py: Python<'_>,
     elements: &[T],
@@ -211,6 +212,6 @@ fn copied<T: Copy>(
 ) -> PyResult<Result<forerun::Array>> {
     debug_assert!(size_of_val(elements) >= dtype.size() * shape.size());
     crate::wait::make_host_room(py, size_of_val(elements))?;
-    // SAFETY: there are as many bytes as the dtype and the shape say, and they live through the call.
+    // SAFETY: there are as many bytes as the dtype and the shape require, and they live through the call.
     on(device, || unsafe { ops::from_host(elements.as_ptr().cast(), dtype, Layout::dense(shape), here(py)) })
 }

@@ -1,6 +1,6 @@
-//! Functions under `forerun.np` that give parts of arrays in another order, side by side, or like another.
+//! Functions under `forerun.np` that rearrange or repeat arrays, or create one like another.
 //!
-//! Those that return `None` leave what they do not know to the Python function, which tells what is wrong with it.
+//! Functions that return `None` leave unusual arguments to the Python function, which reports what is wrong with them.
 
 use crate::array::{Any, PyArray};
 use crate::device::{PyDevice, on};
@@ -16,10 +16,10 @@ use forerun::{Arg, Array, DType, Scalar, ops};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// More copies of an array than this are counted by the Python function, which refuses what no memory can hold.
+/// Larger numbers of copies are left to the Python function, which checks that they fit into memory.
 const MOST_COPIES: i64 = 1024;
 
-/// The value of exactly an int.
+/// The value of an object that is exactly an int.
 fn whole(object: Any) -> Option<i64> {
     match operand::quick(object) {
         Some(Arg::Scalar(Scalar::Int(value))) => Some(value),
@@ -27,12 +27,12 @@ fn whole(object: Any) -> Option<i64> {
     }
 }
 
-/// An optional axis: none, or exactly an int; anything else is `Err`.
+/// An optional axis: None, or exactly an int; anything else is `Err`.
 fn axis_of(object: Option<Any>) -> Result<Option<isize>, ()> {
     object.map_or(Ok(None), |object| whole(object).map(|axis| Some(axis as isize)).ok_or(()))
 }
 
-/// A view with the elements along axes the other way round.
+/// A view with the elements along axes reversed.
 #[pyfunction]
 #[pyo3(signature = (x, axis = None, /))]
 pub(crate) fn flip(py: Python<'_>, x: Any, axis: Option<Any>) -> PyResult<Py<PyAny>> {
@@ -54,7 +54,7 @@ pub(crate) fn diagonal(py: Python<'_>, x: Any, offset: isize, first: isize, seco
     submit::object(py, ops::diagonal(&array(x, "diagonal", current_device())?, offset, first, second))
 }
 
-/// Elements moved on along an axis, by exactly an int; `None` for anything else.
+/// Shifts elements along an axis, by exactly an int; `None` for anything else.
 #[pyfunction]
 #[pyo3(signature = (x, shift, axis = None, /))]
 pub(crate) fn roll(py: Python<'_>, x: Any, shift: Any, axis: Option<Any>) -> PyResult<Option<Py<PyAny>>> {
@@ -63,7 +63,7 @@ pub(crate) fn roll(py: Python<'_>, x: Any, shift: Any, axis: Option<Any>) -> PyR
     submit::object(py, ops::roll(&x, shift as isize, axis, here(py))).map(Some)
 }
 
-/// An array without the row at one position of an axis, or of the flattened array; `None` for positions of any other kind.
+/// An array without the row at one position of an axis, or of the flattened array; `None` for other kinds of positions.
 #[pyfunction]
 #[pyo3(signature = (x, position, axis = None, /))]
 pub(crate) fn without(py: Python<'_>, x: Any, position: Any, axis: Option<Any>) -> PyResult<Option<Py<PyAny>>> {
@@ -79,7 +79,7 @@ pub(crate) fn without(py: Python<'_>, x: Any, position: Any, axis: Option<Any>) 
     submit::object(py, ops::without(&x, position, axis, loc)).map(Some)
 }
 
-/// Each element so many times along an axis; `None` unless the count is exactly an int, and not large.
+/// Repeats each element along an axis; `None` unless the count is exactly an int, and not large.
 #[pyfunction]
 #[pyo3(signature = (x, count, axis = None, /))]
 pub(crate) fn repeat(py: Python<'_>, x: Any, count: Any, axis: Option<Any>) -> PyResult<Option<Py<PyAny>>> {
@@ -93,7 +93,7 @@ pub(crate) fn repeat(py: Python<'_>, x: Any, count: Any, axis: Option<Any>) -> P
     }
 }
 
-/// Copies side by side; `None` unless the counts are exactly ints, positive, and not large together.
+/// Tiles an array; `None` unless the counts are exactly ints, positive, and their product is not large.
 #[pyfunction]
 #[pyo3(signature = (x, counts, /))]
 pub(crate) fn tile(py: Python<'_>, x: Any, counts: Any) -> PyResult<Option<Py<PyAny>>> {
@@ -112,7 +112,7 @@ pub(crate) fn tile(py: Python<'_>, x: Any, counts: Any) -> PyResult<Option<Py<Py
     }
 }
 
-/// Arrays one after another along an axis, each with at least so many dimensions.
+/// Concatenates arrays along an axis after extending each to at least `least` dimensions.
 #[pyfunction]
 #[pyo3(signature = (arrays, least, axis, /))]
 pub(crate) fn join(py: Python<'_>, arrays: Any, least: usize, axis: isize) -> PyResult<Py<PyAny>> {
@@ -122,7 +122,7 @@ pub(crate) fn join(py: Python<'_>, arrays: Any, least: usize, axis: isize) -> Py
     submit::object(py, ops::join(&arrays.iter().collect::<Vec<_>>(), least, axis, here(py)))
 }
 
-/// One value everywhere, with the shape, the device and unless another is given the dtype of an array.
+/// An array filled with one value, with the shape, the device and by default the dtype of another array.
 #[pyfunction]
 #[pyo3(signature = (x, value, dtype = None, /))]
 pub(crate) fn full_like(py: Python<'_>, x: &Bound<'_, PyArray>, value: Any, dtype: Option<Any>) -> PyResult<Py<PyAny>> {
@@ -131,7 +131,7 @@ pub(crate) fn full_like(py: Python<'_>, x: &Bound<'_, PyArray>, value: Any, dtyp
     submit::object(py, on_device(x.device(), || ops::full(&x.shape(), value, dtype, here(py))))
 }
 
-/// Elements that are yet to be written.
+/// An array with uninitialised elements.
 #[pyfunction]
 #[pyo3(signature = (shape, dtype = None, device = None, /))]
 pub(crate) fn empty(
@@ -144,7 +144,7 @@ pub(crate) fn empty(
     submit::object(py, on(device, || ops::empty(&shape, dtype, here(py)))?)
 }
 
-/// The same with the shape, the device and unless another is given the dtype of an array.
+/// The same with the shape, the device and by default the dtype of another array.
 #[pyfunction]
 #[pyo3(signature = (x, dtype = None, /))]
 pub(crate) fn empty_like(py: Python<'_>, x: &Bound<'_, PyArray>, dtype: Option<Any>) -> PyResult<Py<PyAny>> {

@@ -1,6 +1,7 @@
-//! Submitting from number slots: operands in, a new array object out.
+//! Submission from number slots: converts operands and returns a new array object.
 //!
-//! Invariant: an operand that is neither array nor number gives `NotImplemented`, so that Python asks the other side.
+//! Invariant: an operand that is neither array nor number gives `NotImplemented`, so that Python tries the other
+//! operand.
 
 use crate::array::PyArray;
 use crate::error::raise;
@@ -11,7 +12,7 @@ use crate::pycall;
 use forerun::{Arg, Array, Point, Result, ops};
 use pyo3::prelude::*;
 
-/// A new array object.
+/// Creates an array object.
 #[inline(always)]
 pub(crate) fn object(py: Python<'_>, array: Result<Array>) -> PyResult<Py<PyAny>> {
     match array {
@@ -52,7 +53,7 @@ fn convert_binary(
     other: &Bound<'_, PyAny>,
     flip: bool,
 ) -> PyResult<Py<PyAny>> {
-    // pandas' classes say with this name that their own operator is to be asked, as NumPy's arrays do.
+    // pandas classes have this attribute to request that their own operator is used, as NumPy arrays respect.
     if pycall::has(other, "__pandas_priority__")? {
         return Ok(py.NotImplemented());
     }

@@ -1,4 +1,4 @@
-//! The engine's counters and switches, for tests and benches.
+//! The engine's counters and switches, for tests and benchmarks.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -28,31 +28,31 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// Waits for everything submitted so far; raises every error nobody has seen.
+/// Waits for everything submitted so far; raises all errors that were not read.
 #[pyfunction]
 pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
     crate::wait::everything(py)
 }
 
-/// The calling thread looks for ops that make a NaN or an infinity out of finite numbers from now on.
+/// Starts the detection of ops that produce a NaN or an infinity from finite numbers, on the calling thread.
 #[pyfunction]
 pub(crate) fn start_detecting() -> PyResult<()> {
     forerun::frontend::start_detecting().map_err(crate::error::raise)
 }
 
-/// The calling thread looks no longer. With `ask`, raises what was found and not told yet.
+/// Ends the detection on the calling thread. With `ask`, raises what was found and not reported.
 #[pyfunction]
 pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     crate::wait::stop_detecting(py, ask)
 }
 
-/// Fails what was submitted and has not started; waits for running pieces, without the GIL.
+/// Fails records that have not started; waits for running pieces, without the GIL.
 #[pyfunction]
 pub(crate) fn cancel_pending(py: Python<'_>) {
     py.detach(forerun::runtime::cancel_pending);
 }
 
-/// Starts the random stream anew.
+/// Restarts the random streams from a seed.
 #[pyfunction]
 pub(crate) fn seed(seed: u64) {
     forerun::seed(seed);
@@ -65,44 +65,44 @@ pub(crate) fn stream_of(seed: u64) -> (u64, u64) {
     (key, next)
 }
 
-/// Lets this thread draw from a stream, or from its own with `None`; returns what it drew from before.
+/// Makes this thread draw from a stream, or from its own with `None`; returns the previous one.
 #[pyfunction]
 pub(crate) fn swap_stream(stream: Option<(u64, u64)>) -> Option<(u64, u64)> {
     forerun::frontend::swap_stream(stream.map(|(key, next)| [key, next])).map(|[key, next]| (key, next))
 }
 
-/// Whether results that nobody can look at are left out. Returns the old setting.
+/// Sets whether dead results are dropped. Returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_drop_dead(on: bool) -> bool {
     forerun::runtime::set_drop_dead(on)
 }
 
-/// Whether pointwise chains become one pass over memory. Returns the old setting.
+/// Sets whether pointwise chains are fused. Returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_fuse(on: bool) -> bool {
     forerun::runtime::set_fuse(on)
 }
 
-/// Up to how many elements an op may run on the spot. Returns the old setting.
+/// Sets the number of elements up to which an op may run inline. Returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_tiny_limit(elements: usize) -> usize {
     forerun::runtime::set_tiny_limit(elements)
 }
 
-/// How many threads compute.
+/// The number of compute threads.
 #[pyfunction]
 pub(crate) fn num_threads() -> usize {
     forerun::runtime::num_threads()
 }
 
-/// Changes how many threads compute. Returns the old number.
+/// Sets the number of compute threads. Returns the previous number.
 #[pyfunction]
 pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<usize> {
     py.detach(|| forerun::runtime::set_num_threads(threads)).map_err(crate::error::raise)
 }
 
-/// Names the folders whose lines are not a user's: the package's root, but for the folders of programs under it, and
-/// Python's own library.
+/// Sets the folders whose lines are not the user's: the package's root, except the folders of programs under it, and
+/// Python's standard library.
 #[pyfunction]
 pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
     crate::loc::pass_over(root, programs, library);
@@ -111,7 +111,7 @@ pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
 /// Op, value, inputs, shape, file and line of a submission.
 type Noted = (&'static str, u64, Vec<u64>, Vec<usize>, String, u32);
 
-/// Starts or stops noting what is submitted; returns what was noted.
+/// Starts or stops recording submissions; returns those recorded.
 #[pyfunction]
 pub(crate) fn note_submissions(on: bool) -> Vec<Noted> {
     forerun::profile::note_submissions(on)

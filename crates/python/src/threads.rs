@@ -1,5 +1,5 @@
-//! Threads of Python. What a thread keeps goes back while Python clears the thread's state, which is before anybody who joins the
-//! thread is told that it ended; the system's own end of the thread comes later, at a time that varies.
+//! Python threads. The runtime's per-thread resources are released while Python clears the thread's state, before a
+//! thread that joins it is notified. The system ends the thread later, at a time that varies.
 
 use crate::pycall;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
 use std::thread::{ThreadId, current};
 
-/// An object of `threading.local`, whose attributes go with the thread.
+/// A `threading.local` object, whose attributes are dropped with the thread.
 static LOCALS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
@@ -19,12 +19,12 @@ pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// What a thread's state holds: with it the thread leaves.
+/// Held by a thread's state; dropping it releases the thread's resources.
 struct Presence(ThreadId);
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        // A thread's state may be cleared by another one, when the interpreter ends or in a forked child.
+        // Another thread may clear a thread's state, when the interpreter ends or in a forked child.
         if self.0 == current().id() {
             forerun::frontend::leave();
         }
@@ -32,12 +32,12 @@ impl Drop for Presence {
 }
 
 fn arrive() {
-    // SAFETY: only asks whether the thread has a state; one made for this call alone would end with it.
+    // SAFETY: this only queries whether the thread has a state; one created for this call alone would end with it.
     let foreign = unsafe { pyo3::ffi::PyGILState_GetThisThreadState() }.is_null();
     if foreign {
         return;
     }
-    // Without it the thread's things go back when the system ends the thread.
+    // If this fails, the resources are released when the system ends the thread.
     let _ = Python::try_attach(|py| {
         let presence = PyCapsule::new_with_value(py, Presence(current().id()), c"forerun.presence")?;
         LOCALS.get(py).map_or(Ok(()), |locals| locals.bind(py).setattr("presence", presence))

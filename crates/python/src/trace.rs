@@ -30,13 +30,13 @@ fn row(event: &TraceEvent) -> Row {
     (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait)
 }
 
-/// Starts noting events, at most so many a thread.
+/// Starts a trace with at most `most` events per thread.
 #[pyfunction]
 pub(crate) fn start_trace(most: usize) -> PyResult<()> {
     forerun::profile::start_trace(most).map_err(raise)
 }
 
-/// Stops noting events; gives the name and the events of each thread.
+/// Stops the trace; returns the name and the events of each thread.
 #[pyfunction]
 pub(crate) fn stop_trace(py: Python<'_>) -> PyResult<Vec<(String, Vec<Row>)>> {
     let lanes = py.detach(forerun::profile::stop_trace).map_err(raise)?;

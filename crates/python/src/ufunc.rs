@@ -1,6 +1,6 @@
-//! The callable that a pointwise op is in Python: what NumPy calls a ufunc, but for its methods, which are Python code.
+//! The callable of a pointwise op in Python: a NumPy ufunc, except for its methods, which are Python code.
 //!
-//! Invariant: a plain call runs no Python code, so that `np.add(x, y)` costs what `x + y` does.
+//! Invariant: a plain call runs no Python code, so that `np.add(x, y)` costs the same as `x + y`.
 
 use crate::functions;
 use crate::loc::here;
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// A pointwise op that can be called. `forerun._ufunc.ufunc` adds the methods.
+/// A callable pointwise op. `forerun._ufunc.ufunc` adds the methods.
 #[pyclass(frozen, subclass, name = "Pointwise", module = "forerun._forerun")]
 pub(crate) struct PyPointwise(Point);
 
@@ -25,7 +25,7 @@ impl PyPointwise {
         Ok(PyPointwise(point))
     }
 
-    /// How many operands the op has.
+    /// The number of operands.
     #[getter]
     fn nin(&self) -> usize {
         self.0.row().arity
@@ -53,7 +53,7 @@ impl PyPointwise {
             2 => {
                 let (x, y) = (args.get_borrowed_item(0)?, args.get_borrowed_item(1)?);
                 if let (Some(a), Some(b)) = (operand::quick(&x), operand::quick(&y))
-                    // Numbers alone have no array to take a width from.
+                    // Scalars alone have no array that determines their width.
                     && (matches!(a, Arg::Array(_)) || matches!(b, Arg::Array(_)))
                 {
                     return submit::object(py, ops::pointwise(point, &[a, b], here(py)));

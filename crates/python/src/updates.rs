@@ -1,4 +1,4 @@
-//! Steps of optimisers from Python: one call updates many weights by the rules of `nn`.
+//! Optimiser steps for Python: one call updates many weights by the rules of `nn`.
 
 use crate::autograd::{Arrays, handles};
 use crate::error::raise;
@@ -8,7 +8,7 @@ use forerun::ops::Preparation;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// One step of stochastic gradient descent, in place. `last_rates` scales momenta to changed rates.
+/// One step of stochastic gradient descent, in place. `last_rates` rescales momenta after a change of rates.
 #[pyfunction]
 #[pyo3(signature = (weights, grads, momenta, lrs, wds, momentum, rescale = 1.0, clip = None, last_rates = None))]
 #[allow(clippy::too_many_arguments, reason = "one call updates everything")]
@@ -31,7 +31,7 @@ pub(crate) fn sgd_update(
     step.sgd(momenta.as_deref(), momentum, last_rates.as_deref(), here(py)).map_err(raise)
 }
 
-/// One step of Adam, in place. `counts` are the numbers of the steps, `correction` is "none", "rate" or "full".
+/// One step of Adam, in place. `counts` are the step numbers, `correction` is "none", "rate" or "full".
 #[pyfunction]
 #[pyo3(signature = (
     weights, grads, means, variances, lrs, wds, counts, betas, epsilon, rescale = 1.0, clip = None,

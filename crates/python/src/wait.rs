@@ -1,4 +1,5 @@
-//! Waiting from Python: first without letting the GIL go, then without the GIL and open to signals.
+//! Waiting from Python: first a quick attempt with the GIL held, then a wait without the GIL that signals can
+//! interrupt.
 //!
 //! Invariant: no thread waits for the engine while it holds the GIL.
 
@@ -10,7 +11,7 @@ use forerun::{Array, Loc, Result, Wait};
 use pyo3::prelude::*;
 use std::cell::Cell;
 
-/// Waits for what `read` needs of an array and gives what it read.
+/// Waits for what `read` needs of an array and returns its result.
 #[inline]
 pub(crate) fn read<T: Send>(
     py: Python<'_>,
@@ -18,16 +19,16 @@ pub(crate) fn read<T: Send>(
     call: &'static str,
     read: impl FnOnce(&Array, &Wait<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    // Elements of a device are copied to the host first, which takes a while even where they are there.
+    // Device elements are copied to the host first, which takes a while even if they are ready.
     if forerun::frontend::reads_plainly() && array.device().is_host() && array.settled_now() {
-        // A value that is there needs no line; an error does.
+        // A ready value needs no line; an error does.
         let wait = Wait { plain: true, ..Wait::default() };
         return read(array, &wait).map_err(|error| raise_read(array, error.read_at(here(py))));
     }
     read_slowly(py, array, call, read)
 }
 
-/// The same where the value is not there, or somebody wants to be asked.
+/// The same if the value is not ready, or a hook applies.
 #[cold]
 fn read_slowly<T: Send>(
     py: Python<'_>,
@@ -50,7 +51,7 @@ fn read_slowly<T: Send>(
     }
 }
 
-/// A blocker where the thread has said that it means none: raises, or warns.
+/// Raises or warns for a blocker under `no_sync`.
 #[cold]
 fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult<()> {
     let error = forerun::frontend::refusal(&Wait::at(here(py), call), array);
@@ -61,12 +62,12 @@ fn forbid(py: Python<'_>, array: Option<&Array>, call: &'static str) -> PyResult
     Ok(())
 }
 
-/// Refuses, or warns of, a call that is about to wait where the thread has said that it means none to.
+/// Raises or warns if the calling thread is in `no_sync`, before a call that is about to wait.
 pub(crate) fn announce(py: Python<'_>, call: &'static str) -> PyResult<()> {
     if forerun::profile::sync_rule() == SyncRule::Allowed { Ok(()) } else { forbid(py, None, call) }
 }
 
-/// Waits for everything submitted so far; raises every error nobody has seen.
+/// Waits for everything submitted so far; raises all errors that were not read.
 pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     let (loc, call) = (here(py), "waitall");
     if forerun::profile::sync_rule() != SyncRule::Allowed {
@@ -79,10 +80,10 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Ends the search for what is not finite; with `ask`, waits for its answers and raises what was found.
+/// Ends the detection of nonfinite values; with `ask`, waits for its checks and raises what was found.
 pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     if !ask {
-        // Something else is raised already, perhaps because somebody does not want to wait any more.
+        // Another exception is already being raised, perhaps an interrupt, so this must not wait.
         forerun::frontend::abandon_detecting();
         return Ok(());
     }
@@ -94,14 +95,14 @@ pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     }
 }
 
-/// After a submission: if the window is nearly full, waits for room here, where a signal can still end the wait. What was
-/// submitted stays submitted, as if the signal had come right after it.
+/// If the window is nearly full after a submission, waits for room here, where a signal can still end the wait. The
+/// submission stays, as if the signal had arrived right after it.
 #[inline]
 pub(crate) fn leave_room(py: Python<'_>) -> PyResult<()> {
     if forerun::frontend::has_room() { Ok(()) } else { hold(py, forerun::frontend::make_room_with) }
 }
 
-/// Before host data is copied in: waits while too much of it is queued.
+/// Waits while too much host data is queued, before more is copied in.
 pub(crate) fn make_host_room(py: Python<'_>, bytes: usize) -> PyResult<()> {
     if forerun::frontend::has_host_room(bytes) {
         Ok(())
@@ -120,9 +121,10 @@ fn hold(py: Python<'_>, wait: impl FnOnce(&Wait<'_>) -> Result<()> + Send) -> Py
     }
 }
 
-/// Runs `wait` with an interrupt that lets Python's signal handlers run; gives what a handler raised beside the result.
+/// Runs `wait` with an interrupt function that lets Python's signal handlers run; returns a handler's exception beside
+/// the result.
 ///
-/// An exception of a handler is raised even when the wait ended well: the handler has run and will not run again.
+/// An exception of a handler is raised even if the wait succeeded: the handler has run and will not run again.
 fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -> T) -> (T, Option<PyErr>) {
     let raised = Cell::new(None);
     let interrupt = || {
@@ -132,7 +134,7 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
                 raised.set(Some(exception));
                 true
             }
-            // No interpreter left to ask means no signal handler left to run.
+            // Without an interpreter there is no signal handler to run.
             Some(Ok(())) | None => false,
         }
     };
@@ -140,7 +142,7 @@ fn interruptible<T>(loc: Loc, call: &'static str, wait: impl FnOnce(&Wait<'_>) -
     (result, raised.take())
 }
 
-/// A submission that finds no room half-way waits for it without the GIL.
+/// Makes submissions that find the window full wait without the GIL.
 pub(crate) fn start() {
     forerun::frontend::set_around_wait(|work| Python::attach(|py| py.detach(work)));
 }

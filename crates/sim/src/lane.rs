@@ -1,4 +1,4 @@
-//! A lane: a queue of commands and the thread that does them, one after the other, each after its latency.
+//! A lane: a queue of commands and the thread that executes them in order, each after its latency.
 
 use crate::memory::Memory;
 use forerun_base::{Error, Solo};
@@ -9,26 +9,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a lane can be told.
+/// A command of a lane.
 pub(crate) enum Command {
     /// Run a kernel on these addresses.
     Run { kernel: Arc<dyn Executable>, inputs: Vec<Address>, outputs: Vec<(Address, usize)>, scalars: Vec<u64> },
     /// Copy bytes.
     Copy { from: Address, to: Address, bytes: usize },
-    /// Go on when that lane has passed the ticket. Takes no ticket itself.
+    /// Wait until that lane has passed the ticket. Takes no ticket itself.
     Wait { lane: usize, ticket: u64 },
-    /// Nobody told later uses these bytes. Takes no ticket itself.
+    /// Free bytes that no later command uses. Takes no ticket itself.
     Discard(DeviceBlock),
 }
 
-/// A number that is an address in the simulated device, or in the host.
+/// An address in the simulated device or in the host.
 #[derive(Clone, Copy)]
 pub(crate) struct Address(pub(crate) *mut u8);
 
-// SAFETY: an address is a number; whoever uses it follows the order of the lanes.
+// SAFETY: an address is only a number; code that dereferences it follows the order of the lanes.
 unsafe impl Send for Address {}
 
-/// What all lanes of a device share.
+/// State shared by all lanes of a device.
 pub(crate) struct Shared {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) memory: Memory,
@@ -92,7 +92,7 @@ impl Shared {
         })
     }
 
-    /// Tells a lane. Its thread starts with the first command.
+    /// Enqueues a command on a lane. The lane's thread starts with the first command.
     pub(crate) fn tell(self: &Arc<Shared>, lane: usize, command: Command) {
         let this = &self.lanes[lane];
         let mut queue = this.queue.lock();
@@ -110,7 +110,7 @@ impl Shared {
         this.called.notify_one();
     }
 
-    /// What went wrong in a command that has passed.
+    /// The error of a command that has passed.
     pub(crate) fn outcome(&self, lane: usize, ticket: u64) -> Result<(), Error> {
         let failures = &mut self.lanes[lane].queue.lock().failures;
         match failures.iter().position(|(at, _)| *at == ticket) {
@@ -119,7 +119,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a lane to pass its ticket, for a nudge, or for the end of the time.
+    /// Blocks until a lane passes its ticket, a nudge, or the end of the time.
     pub(crate) fn block(&self, tickets: &[u64], at_most: Duration) {
         let deadline = Instant::now() + at_most;
         let has_passed =
@@ -138,7 +138,7 @@ impl Shared {
         self.passed.notify_all();
     }
 
-    /// In a forked child nobody will do anything more.
+    /// Marks the device as lost in a forked child, where its threads are gone.
     pub(crate) fn lose(&self) {
         self.progress.lock().lost = true;
     }
@@ -147,7 +147,7 @@ impl Shared {
         self.progress.lock().lost
     }
 
-    /// The life of a lane's thread.
+    /// The main loop of a lane's thread.
     fn work(&self, lane: usize) {
         let this = &self.lanes[lane];
         let mut queue = this.queue.lock();
@@ -175,13 +175,13 @@ impl Shared {
         }
     }
 
-    /// How long the next command takes to begin: the latency, and what chance adds.
+    /// The delay before the next command: the latency plus a random part.
     fn pause(&self, queue: &mut Queue) -> Duration {
         if self.jitter.is_zero() {
             return self.latency;
         }
         queue.draw = queue.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Half of the commands begin at once, so that lanes overtake each other.
+        // Half of the commands begin immediately, so that lanes overtake each other.
         let share = (queue.draw >> 33) as u32 % 512;
         self.latency + if share < 256 { Duration::ZERO } else { self.jitter * (share - 256) / 256 }
     }
@@ -192,7 +192,8 @@ impl Shared {
                 let from: Vec<*const u8> = inputs.iter().map(|a| a.0.cast_const()).collect();
                 let to: Vec<*mut u8> = outputs.iter().map(|(a, _)| a.0).collect();
                 let io = Io { inputs: &from, outputs: &to, scalars: &scalars };
-                // SAFETY: whoever told the lane promised that the addresses are good when it comes to the command.
+                // SAFETY: the caller that enqueued the command guaranteed that the addresses are valid when the lane
+                // reaches it.
                 if let Err(error) = unsafe { kernel.check(io) } {
                     for (address, bytes) in outputs {
                         // SAFETY: as above. A donated input is lost with the output, as on a real device.
@@ -200,10 +201,10 @@ impl Shared {
                     }
                     return Err(error);
                 }
-                // SAFETY: as above.
+                // SAFETY: as for `check` above.
                 unsafe { kernel.attempt(io, &Solo) }?;
             }
-            // SAFETY: as above.
+            // SAFETY: as above: the addresses are valid when the lane reaches the command.
             Command::Copy { from, to, bytes } => unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, bytes) },
             Command::Wait { lane, ticket } => {
                 let mut progress = self.progress.lock();

@@ -1,11 +1,11 @@
-//! A simulated accelerator, so that programs for several devices can be tested without one.
+//! A simulated accelerator, for testing programs over several devices without one.
 //!
-//! It does what a real one does to its host: commands are told and done later, in order on each lane and in any order
-//! across lanes; its memory is its own, and limited; a bad index shows when the command is done, long after those that follow
-//! it were told. The arithmetic is the host's, so results have the same bits.
+//! It behaves like a real one towards the host: commands are enqueued and executed later, in order on each lane and in
+//! any order across lanes. Its memory is separate and limited. A bad index shows when the command is executed, long
+//! after later commands were enqueued. The arithmetic is the host's, so results have the same bits.
 //!
-//! What it is wrong to rely on it breaks: memory that was given back is overwritten once the lane comes to it, and
-//! what a failed command should have written is overwritten too.
+//! It breaks programs that rely on what is not guaranteed: freed memory is overwritten once the lane reaches the free,
+//! and so are the outputs of a failed command.
 
 mod lane;
 mod memory;

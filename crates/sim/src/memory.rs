@@ -1,11 +1,11 @@
-//! The memory of a simulated device: blocks of the host's heap, counted against a limit, kept for reuse by size.
+//! The memory of a simulated device: blocks of the host's heap, counted against a limit, cached by size.
 
 use forerun_plan::DeviceBlock;
 use parking_lot::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 
-/// Blocks are multiples of this, and aligned to it.
+/// Blocks are multiples of this size, and aligned to it.
 const GRAIN: usize = 256;
 
 /// The memory of one device.
@@ -18,7 +18,7 @@ pub(crate) struct Memory {
 struct State {
     live: usize,
     cached: usize,
-    /// Blocks that were given back, by size.
+    /// Freed blocks, by size.
     free: HashMap<usize, Vec<DeviceBlock>>,
 }
 
@@ -35,7 +35,7 @@ impl Memory {
         self.state.lock().cached
     }
 
-    /// A block of at least so many bytes. `discard` is told of blocks that have to make room.
+    /// Allocates a block of at least `bytes`. `discard` gets cached blocks that must make room.
     pub(crate) fn take(&self, bytes: usize, discard: impl FnMut(DeviceBlock)) -> Option<DeviceBlock> {
         let bytes = bytes.max(1).checked_next_multiple_of(GRAIN)?;
         let mut state = self.state.lock();
@@ -50,7 +50,7 @@ impl Memory {
         if state.live + state.cached + bytes > self.limit {
             state.drain(discard);
         }
-        // SAFETY: the size is not 0.
+        // SAFETY: the size is not zero.
         let address = unsafe { alloc(layout(bytes)?) };
         if address.is_null() {
             return None;
@@ -59,7 +59,7 @@ impl Memory {
         Some(DeviceBlock { address, bytes, since: 0 })
     }
 
-    /// A block is not used by commands told from now on; those up to `since` may still use it.
+    /// Frees a block for commands enqueued from now on; those up to `since` may still use it.
     pub(crate) fn give_back(&self, block: DeviceBlock, since: u64) {
         let mut state = self.state.lock();
         state.live -= block.bytes;
@@ -72,11 +72,11 @@ impl Memory {
         self.state.lock().drain(discard);
     }
 
-    /// No command uses the block any more.
+    /// Releases a block that no command uses any more.
     pub(crate) fn give_up(&self, block: DeviceBlock) {
         let Some(layout) = layout(block.bytes) else { return };
-        // SAFETY: the block came from `take` and left the cache once; nobody uses it. Who does so all the same finds it
-        // overwritten.
+        // SAFETY: the block came from `take` and left the cache once, and no command uses it. A command that does so
+        // anyway finds it overwritten.
         unsafe {
             std::ptr::write_bytes(block.address, 0xdd, block.bytes);
             dealloc(block.address, layout);

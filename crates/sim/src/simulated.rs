@@ -10,17 +10,17 @@ use forerun_plan::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Copies of at most this many bytes are told to the compute lane: waiting for another lane costs more.
+/// Copies of at most this many bytes go to the compute lane: waiting for another lane costs more.
 const SMALL_COPY: usize = 4096;
 
-/// How a simulated accelerator behaves.
+/// Options of a simulated accelerator.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How long every command takes before it begins.
+    /// Delay before every command.
     pub latency: Duration,
-    /// How much longer it may take by chance: the lanes overtake each other.
+    /// Maximum additional random delay, which makes lanes overtake each other.
     pub jitter: Duration,
-    /// Where chance begins.
+    /// Seed of the random delays.
     pub seed: u64,
     /// Bytes of its memory.
     pub memory: usize,
@@ -32,7 +32,7 @@ impl Default for Options {
     }
 }
 
-/// An accelerator that is a few threads of the host.
+/// An accelerator simulated by a few threads of the host.
 pub struct Simulated {
     number: usize,
     backend: CpuBackend,
@@ -40,7 +40,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// One with this number.
+    /// Creates the device with this number.
     pub fn new(number: usize, options: Options) -> Simulated {
         let memory = Memory::new(options.memory);
         let seed = options.seed.wrapping_add(number as u64);
@@ -52,7 +52,7 @@ impl Simulated {
         refuse_if_lost(&self.shared, self.number)
     }
 
-    /// A copy on the lane it takes.
+    /// Enqueues a copy on its lane.
     fn copy(&self, direction: Lane, from: *mut u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(direction, bytes);

@@ -1,7 +1,6 @@
-//! A copy of the working tree, to be broken: whatever git does not ignore, with a target folder of its own.
+//! A copy of the working tree to plant faults in: all files that git does not ignore, with a separate target folder.
 //!
-//! Invariant: a file that is written is newer than what was built from it, so that a fault is never taken for what was there
-//! before it, nor kept after it.
+//! Invariant: a written file is newer than what was built from it, so that builds always see a fault and its removal.
 
 use crate::command::program;
 use crate::tree;
@@ -15,7 +14,7 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// `target/planted`, made like the working tree; what was built there before stays.
+    /// Updates `target/planted` to the working tree; earlier build products stay.
     pub(super) fn fresh() -> Result<Copy, String> {
         let folder = tree::target().join("planted");
         let files = files()?;
@@ -29,12 +28,12 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Where it lies.
+    /// The folder of the copy.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Writes a file unless it has this content: what is newer is built again.
+    /// Writes a file unless it already has this content, because cargo rebuilds newer files.
     pub(super) fn write(&self, file: &str, content: &[u8]) -> Result<(), String> {
         let path = self.folder.join(file);
         if fs::read(&path).is_ok_and(|there| there == content) {
@@ -46,7 +45,7 @@ impl Copy {
     }
 }
 
-/// What git does not ignore and is there, from the root.
+/// Existing files that git does not ignore, from the root.
 fn files() -> Result<BTreeSet<String>, String> {
     let listed = program("git", &["ls-files", "--cached", "--others", "--exclude-standard"]).output();
     let listed = listed.map_err(|e| format!("git: {e}"))?;
@@ -54,7 +53,7 @@ fn files() -> Result<BTreeSet<String>, String> {
     Ok(names.into_iter().filter(|name| tree::root().join(name).is_file()).collect())
 }
 
-/// Removes the sources that the working tree has no more; what is built or cached is not a source.
+/// Removes sources that the working tree no longer has; build products and caches stay.
 fn remove_others(root: &Path, folder: &Path, files: &BTreeSet<String>) -> Result<(), String> {
     let told = |e: std::io::Error| format!("{}: {e}", folder.display());
     for entry in fs::read_dir(folder).map_err(told)? {

@@ -1,6 +1,6 @@
-//! Planted faults: that every invariant has a check which fails when the invariant is broken, for anybody to see again.
+//! Planted faults: shows that every invariant has a check that fails when the invariant is broken.
 //!
-//! The table is `tests/planted.txt`. The verb breaks a copy of the working tree, never the tree itself.
+//! The table is `tests/planted.txt`. The verb changes a copy of the working tree, never the tree itself.
 
 mod copy;
 mod table;

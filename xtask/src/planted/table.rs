@@ -1,40 +1,41 @@
-//! The table of faults as text. It reads nothing and runs nothing.
+//! Parses the table of faults. It reads no files and runs nothing.
 
-/// Where the table lies.
+/// The path of the table.
 pub(crate) const TABLE: &str = "tests/planted.txt";
 
-/// One fault, and what must notice it.
+/// One fault, and the check that must detect it.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
-    /// Words of the invariant that it breaks, as `docs/internals/invariants.md` has them.
+    /// Words of the invariant that it breaks, as in `docs/internals/invariants.md`.
     pub(crate) invariant: String,
     /// The file that is changed, from the root.
     pub(crate) file: String,
     /// The command that must fail.
     pub(crate) command: String,
-    /// Whole lines that stand once in the file.
+    /// Whole lines that occur once in the file.
     find: String,
-    /// What is put in their place.
+    /// Their replacement.
     put: String,
-    /// Where the fault stands in the table.
+    /// The fault's line in the table.
     pub(crate) line: usize,
 }
 
 impl Fault {
-    /// The text with the fault in it, if the lines to be changed stand there once.
+    /// The text with the fault, if the lines to change occur exactly once.
     pub(crate) fn planted_in(&self, text: &str) -> Result<String, String> {
         let stands = text.match_indices(&self.find).map(|(at, _)| at);
         let places: Vec<usize> = stands.filter(|at| text[..*at].is_empty() || text[..*at].ends_with('\n')).collect();
         match places[..] {
             [at] => Ok(format!("{}{}{}", &text[..at], self.put, &text[at + self.find.len()..])),
-            _ => Err(format!("{TABLE}:{}: its lines stand {} times in {}", self.line, places.len(), self.file)),
+            _ => Err(format!("{TABLE}:{}: its lines occur {} times in {}", self.line, places.len(), self.file)),
         }
     }
 }
 
-/// The faults of a table; `Err` names the line that says nothing.
+/// Parses a table; `Err` names an invalid line.
 ///
-/// `= invariant` opens a fault, `in` names the file, `run` the command, `-` and `+` are lines of the file before and after.
+/// `= invariant` opens a fault, `in` names the file, `run` the command, `-` and `+` are lines of the file before and
+/// after.
 pub(crate) fn faults(text: &str) -> Result<Vec<Fault>, String> {
     let mut found: Vec<Fault> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -66,7 +67,7 @@ pub(crate) fn faults(text: &str) -> Result<Vec<Fault>, String> {
     }
 }
 
-/// The invariants that `docs/internals/invariants.md` lists, a row each.
+/// The invariants in `docs/internals/invariants.md`, one per row.
 pub(crate) fn invariants(page: &str) -> Vec<&str> {
     let tables = page.split("| invariant | check |\n").skip(1);
     let rows = tables.flat_map(|table| table.lines().skip(1).map_while(|row| row.strip_prefix("| ")));
@@ -92,7 +93,7 @@ mod tests {
         let faults = faults(ONE).unwrap();
         for (text, count) in [("    else if b {\n", 0), ("    if b {\n    if b {\n", 2)] {
             assert!(
-                faults[0].planted_in(text).unwrap_err().contains(&format!("stand {count} times in a.rs")),
+                faults[0].planted_in(text).unwrap_err().contains(&format!("occur {count} times in a.rs")),
                 "{text}"
             );
         }

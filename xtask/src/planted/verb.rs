@@ -1,7 +1,7 @@
-//! `cargo xtask planted`: plants the faults of the table, one after the other, and says which are seen.
+//! `cargo xtask planted`: plants the faults of the table one by one and reports which are detected.
 //!
-//! Invariant: a fault is seen only by a command that succeeds without it, and a test only by running: that a test does not
-//! build is not a failure of it.
+//! Invariant: a fault counts as detected only if the command succeeds without it and the test runs: a test that does
+//! not build has not failed.
 
 use super::copy::Copy;
 use super::table::{Fault, TABLE, faults, invariants};
@@ -14,29 +14,29 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a check may take; what takes longer hangs.
+/// Time limit of a check; a longer one counts as hanging.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// How long a build may take, the first from nothing.
+/// Time limit of a build, including the first from scratch.
 const BUILD_LIMIT: Duration = Duration::from_secs(3600);
 
 enum Outcome {
     Passed,
-    /// The first line that says why.
+    /// The first line that gives the reason.
     Failed(String),
     Hangs,
 }
 
-/// Plants the faults whose invariant, file or command contains `part`; fails when one is not seen.
+/// Plants the faults whose invariant, file or command contains `part`; fails if one is not detected.
 pub(crate) fn run(part: &str) -> Result<(), String> {
     let copy = Copy::fresh()?;
-    // A planted fault does not fit the table any more, which is no news.
+    // With the fault in place the table no longer matches, which is not an error here.
     copy.write(TABLE, b"")?;
     let all = faults(&tree::read(&tree::root().join(TABLE))?)?;
     let has_part =
         |fault: &&Fault| [&fault.invariant, &fault.file, &fault.command].iter().any(|text| text.contains(part));
     let wanted: Vec<&Fault> = all.iter().filter(has_part).collect();
-    // A command that fails anyhow sees nothing.
+    // A command that fails without a fault detects nothing.
     let commands: BTreeSet<&str> = wanted.iter().map(|fault| fault.command.as_str()).collect();
     for command in commands {
         if let Some(problem) = problem(build(&copy, command)?).or(problem(check(&copy, command)?)) {
@@ -65,7 +65,7 @@ pub(crate) fn run(part: &str) -> Result<(), String> {
     if unseen == 0 { Ok(()) } else { Err(String::new()) }
 }
 
-/// `Ok` with what the check said, or `Err` with why the fault was not seen.
+/// `Ok` with the output of the check, or `Err` with why the fault was not detected.
 fn plant(copy: &Copy, fault: &Fault) -> Result<Result<String, String>, String> {
     let path = copy.folder().join(&fault.file);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -89,7 +89,7 @@ fn problem(outcome: Outcome) -> Option<String> {
     }
 }
 
-/// Builds what a command runs. A check that is a build has nothing to be built before.
+/// Builds what a command runs. A check that is itself a build needs no build before.
 fn build(copy: &Copy, command: &str) -> Result<Outcome, String> {
     if let Some((before, after)) = command.split_once("cargo test ") {
         let words = after.split(" -- ").next().unwrap_or(after);
@@ -99,7 +99,7 @@ fn build(copy: &Copy, command: &str) -> Result<Outcome, String> {
         return in_copy(copy, &format!("cargo build {program}"), BUILD_LIMIT);
     }
     if command == "cargo xtask gen --check" {
-        // What prints the files; without a file that differs nothing is left to be built.
+        // The generators; without them nothing is left to build.
         return in_copy(
             copy,
             "cargo build -p forerun-ops --examples && cargo build -p forerun-cuda --examples",
@@ -116,7 +116,7 @@ fn build(copy: &Copy, command: &str) -> Result<Outcome, String> {
 fn check(copy: &Copy, command: &str) -> Result<Outcome, String> {
     if let Some(tests) = command.strip_prefix("pytest ") {
         let python = wheel::workshop()?.python(&[]).get_program().to_string_lossy().into_owned();
-        // Bytecode is told from what it was compiled of by a second and a size, which a fault may keep.
+        // Python identifies bytecode by a second and a size, which a fault may keep.
         let settings = format!("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={}", copy.folder().join("python").display());
         return in_copy(copy, &format!("{settings} {python} -m pytest --quiet -p no:cacheprovider {tests}"), LIMIT);
     }
@@ -127,8 +127,9 @@ fn check(copy: &Copy, command: &str) -> Result<Outcome, String> {
     in_copy(copy, &unified(command), LIMIT)
 }
 
-/// As in the stages of `cargo xtask test`, the crate that asks for features of what others use is among those that are named,
-/// so that what they use is built once. It has no tests of its own, so it cannot be named with `--lib`; models use nothing of it.
+/// As in the stages of `cargo xtask test`, `forerun-python`, which enables features of shared dependencies, is added to
+/// the packages, so that those are built once. It has no tests, so it cannot be combined with `--lib`; models do not
+/// use it.
 fn unified(command: &str) -> String {
     let has = |words: [&str; 2]| words.iter().any(|word| command.contains(word));
     if has([" --test ", " --example "]) && !has(["loom", "sanitizer"]) {
@@ -138,7 +139,7 @@ fn unified(command: &str) -> String {
     }
 }
 
-/// Runs a line in the copy, its output in a file: what a hanging test started may keep a pipe open.
+/// Runs a line in the copy, with its output in a file, because children of a hanging test may keep a pipe open.
 fn in_copy(copy: &Copy, line: &str, limit: Duration) -> Result<Outcome, String> {
     eprintln!("$ {line}");
     let told = |e: std::io::Error| format!("{line}: {e}");
@@ -148,9 +149,9 @@ fn in_copy(copy: &Copy, line: &str, limit: Duration) -> Result<Outcome, String> 
     let mut command = std::process::Command::new("sh");
     command.args(["-c", line]).current_dir(copy.folder()).stdin(Stdio::null());
     command.stdout(output.try_clone().map_err(told)?).stderr(output);
-    // The copy has a target folder of its own, so that nothing built with a fault is taken for something else.
+    // The copy has its own target folder, so that nothing built with a fault is used elsewhere.
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR").env("PYO3_BUILD_EXTENSION_MODULE", "1");
-    // Nobody looks at these with a debugger; without its data they are linked sooner.
+    // These builds are never debugged, and link faster without debug info.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TERM_COLOR", "never");
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -161,7 +162,7 @@ fn in_copy(copy: &Copy, line: &str, limit: Duration) -> Result<Outcome, String> 
             break status;
         }
         if start.elapsed() > limit {
-            // The group, so that what cargo started goes with it.
+            // Kill the process group, so that the children of cargo end too.
             let group = format!("-{}", child.id());
             let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).status();
             let _ = child.kill();
@@ -177,7 +178,7 @@ fn in_copy(copy: &Copy, line: &str, limit: Duration) -> Result<Outcome, String> 
 /// The line of an output that says what failed.
 fn reason(output: &str) -> String {
     let lines = || output.lines().map(str::trim);
-    // What a panic says stands on the line after the one that says where.
+    // The message of a panic is on the line after its location.
     let panic = lines().skip_while(|line| !line.contains(" panicked at ")).skip(1).find(|line| !line.is_empty());
     let named =
         || lines().find(|line| ["error", "E  ", "tidy: ", "xtask: "].iter().any(|start| line.starts_with(start)));

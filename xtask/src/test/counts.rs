@@ -1,14 +1,14 @@
-//! Which tests passed and failed, read from what the test programs print. A test has a name, so that one that runs in several
-//! modes is one test.
+//! Parses passed and failed tests from the output of test programs. Tests are identified by name, so that one that runs
+//! in several modes counts once.
 
 use std::collections::BTreeMap;
 
 /// Individual tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counts {
-    /// Those that passed.
+    /// Tests that passed.
     pub(super) passed: usize,
-    /// Those that failed, or could not be started.
+    /// Tests that failed or could not be started.
     pub(super) failed: usize,
 }
 
@@ -22,23 +22,23 @@ impl Outcomes {
         Outcomes(BTreeMap::from([(name.into(), passed)]))
     }
 
-    /// Enters a test; one that failed once has failed.
+    /// Adds a test; one that failed once has failed.
     pub(super) fn enter(&mut self, name: impl Into<String>, passed: bool) {
         *self.0.entry(name.into()).or_insert(true) &= passed;
     }
 
-    /// Enters all tests of others.
+    /// Adds all tests of `others`.
     pub(super) fn extend(&mut self, others: &Outcomes) {
         others.0.iter().for_each(|(name, passed)| self.enter(name, *passed));
     }
 
-    /// How many there are.
+    /// The number of tests.
     pub(super) fn counts(&self) -> Counts {
         let passed = self.0.values().filter(|passed| **passed).count();
         Counts { passed, failed: self.0.len() - passed }
     }
 
-    /// How many of them others do not have.
+    /// The number of tests that `others` lack.
     pub(super) fn beside(&self, others: &Outcomes) -> usize {
         self.0.keys().filter(|name| !others.0.contains_key(*name)).count()
     }
@@ -46,13 +46,13 @@ impl Outcomes {
 
 /// Reads the lines `test name ... ok` of one of Rust's test programs or of its doctests.
 ///
-/// What a test's own threads print may stand in the middle of such a line. The closing line tells how many there are; those
-/// whose names could not be read are numbered.
+/// Output of a test's own threads may interrupt such a line. The closing line has the totals; tests whose names could
+/// not be parsed are numbered.
 pub(super) fn of_cargo(program: &str, output: &str) -> Outcomes {
     let mut found = Outcomes::default();
     for line in output.lines() {
         let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) else { continue };
-        // `ok` or `ok <0.1s>`; others are ignored, or their lines are broken.
+        // `ok` or `ok <0.1s>`; other lines are ignored tests or interrupted lines.
         match rest.split_whitespace().next() {
             Some("ok") => found.enter(format!("{program} {name}"), true),
             Some("FAILED") => found.enter(format!("{program} {name}"), false),
@@ -67,14 +67,14 @@ pub(super) fn of_cargo(program: &str, output: &str) -> Outcomes {
     found
 }
 
-/// Reads the report that pytest writes in the form of JUnit: one element a test, empty if it passed.
+/// Parses pytest's JUnit report: one element per test, empty if it passed.
 pub(super) fn of_pytest(report: &str) -> Outcomes {
     let mut found = Outcomes::default();
     for case in report.split("<testcase").skip(1) {
         let attribute =
             |name: &str| case.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next());
         let name = format!("{}::{}", attribute("classname").unwrap_or(""), attribute("name").unwrap_or(""));
-        // What a test printed is escaped, so these are elements.
+        // The output of a test is escaped, so these are elements.
         if !case.contains("<skipped") {
             found.enter(name, !case.contains("<failure") && !case.contains("<error"));
         }

@@ -1,14 +1,14 @@
-//! What each stage took and brought: the closing table and the closing line.
+//! The results of each stage: the closing table and the closing line.
 //!
-//! Invariant: a stage that did not succeed counts at least one failure, whatever it printed. A test counts once, in however many
-//! stages it ran.
+//! Invariant: a stage that did not succeed counts at least one failure, whatever it printed. A test counts once,
+//! however many stages it ran in.
 
 use super::counts::{Counts, Outcomes};
 use crate::command::{kept, say, tell};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The stages that have run. Threads may enter theirs at the same time.
+/// The stages that have run. Threads may add theirs concurrently.
 #[derive(Default)]
 pub(super) struct Ledger {
     rows: Mutex<Vec<Row>>,
@@ -18,13 +18,13 @@ struct Row {
     stage: String,
     took: Duration,
     outcomes: Outcomes,
-    /// What the stage says of itself if it went well: how much of it there was to do.
+    /// A note of a stage that succeeded, for example how much work it found.
     note: String,
     problem: Option<String>,
 }
 
 impl Ledger {
-    /// Runs a stage that counts as one test, and hands on what it made.
+    /// Runs a stage that counts as one test, and returns its result.
     pub(super) fn check<T>(&self, stage: &str, work: impl FnOnce() -> Result<T, String>) -> Option<T> {
         say!("\n== {stage}");
         let start = Instant::now();
@@ -38,7 +38,7 @@ impl Ledger {
         made
     }
 
-    /// As [`check`](Ledger::check), for a stage that says how much of it there was to do.
+    /// As [`check`](Ledger::check), for a stage that returns a note.
     pub(super) fn check_and_note(&self, stage: &str, work: impl FnOnce() -> Result<String, String>) {
         if let Some(note) = self.check(stage, work)
             && let Some(row) = self.rows().iter_mut().rfind(|row| row.stage == stage)
@@ -47,7 +47,7 @@ impl Ledger {
         }
     }
 
-    /// Runs a stage that holds many tests; it says whether it succeeded, and what came of each of them.
+    /// Runs a stage with many tests; it returns whether it succeeded, and the outcome of each test.
     pub(super) fn count(&self, stage: &str, work: impl FnOnce() -> Result<(bool, Outcomes), String>) {
         say!("\n== {stage}");
         let start = Instant::now();
@@ -58,14 +58,14 @@ impl Ledger {
         self.enter(Row { stage: stage.to_owned(), took: start.elapsed(), outcomes, note: String::new(), problem });
     }
 
-    /// Enters a stage that could not run because an earlier one failed.
+    /// Adds a stage that could not run because an earlier one failed.
     pub(super) fn unreachable(&self, stage: &str, because: &str) {
         let problem = Some(format!("not run: {because} failed"));
         let outcomes = Outcomes::one(stage, false);
         self.enter(Row { stage: stage.to_owned(), took: Duration::ZERO, outcomes, note: String::new(), problem });
     }
 
-    /// Prints the table and the closing line, which stays the last; fails when anything failed.
+    /// Prints the table and the closing line, which is the last; fails if anything failed.
     pub(super) fn close(&self) -> Result<(), String> {
         let mut all = Outcomes::default();
         println!("\n{:<28} {:>9} {:>8} {:>8} {:>8}  result", "stage", "seconds", "passed", "failed", "new");
@@ -93,14 +93,14 @@ impl Ledger {
     }
 }
 
-/// Runs stages whose output is shown when they are done, since others run at the same time.
+/// Runs stages whose output is printed when they are done, because others run in parallel.
 pub(super) fn in_background<T>(stages: impl FnOnce() -> T) -> T {
     let (made, said) = kept(stages);
     tell(&said);
     made
 }
 
-/// A stage that failed without a failing test, or passed without any test, has failed once.
+/// A stage that failed without a failing test, or passed without any test, counts one failure.
 fn judged(stage: &str, good: bool, mut outcomes: Outcomes) -> (Outcomes, Option<String>) {
     let counts = outcomes.counts();
     if good && counts.failed == 0 && counts.passed > 0 {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every stage that must be green, one closing table, one closing line.
+//! `cargo xtask test`: all stages, a closing table and a closing line.
 
 mod counts;
 mod ledger;

@@ -1,5 +1,5 @@
-//! Builds of another kind, in folders of their own: the model checker and, in the long tests, sanitizers and the soak. Another
-//! configuration would throw away what the other stages built.
+//! Builds with other configurations, in separate folders: the model checker and, in the long tests, sanitizers and the
+//! soak test. In the shared folder they would discard what the other stages built.
 
 use super::counts::{Outcomes, of_cargo};
 use super::ledger::Ledger;
@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The tests that the model checker runs. They include the shipped sources of the lock-free modules, and use nothing else.
+/// The tests that the model checker runs. They include the shipped sources of the lock-free modules and depend on
+/// nothing else.
 const MODELS: &[&str] = &["crates/array/tests/loom.rs", "crates/engine/tests/loom.rs"];
 
 /// Runs the stages.
@@ -45,7 +46,7 @@ pub(super) fn run(ledger: &Ledger, extent: Extent) {
     ledger.count("thread sanitizer", || counted("thread sanitizer", &mut sanitized()));
 }
 
-/// The tests of the model checker with all that they include, from the root.
+/// The tests of the model checker and all files they include, from the root.
 fn modelled() -> Result<BTreeSet<PathBuf>, String> {
     let mut found = BTreeSet::new();
     let mut open: Vec<PathBuf> = MODELS.iter().map(PathBuf::from).collect();
@@ -53,7 +54,7 @@ fn modelled() -> Result<BTreeSet<PathBuf>, String> {
         open.extend(included(&path, &tree::read(&tree::root().join(&path))?));
         found.insert(path);
     }
-    // Which release of the model checker it is.
+    // The release of the model checker.
     found.insert(Path::new("Cargo.lock").to_path_buf());
     Ok(found)
 }
@@ -71,8 +72,9 @@ fn loom() -> Command {
     model
 }
 
-/// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are not for a stable
-/// compiler, but its runtime is there; the standard library is not instrumented, which the test knows.
+/// The engine's core under the thread sanitizer, without suppressions: any report fails it. The flags are unstable, but
+/// the runtime ships with the stable compiler; the standard library is not instrumented, which the test takes into
+/// account.
 fn sanitized_core() -> Command {
     let target = "x86_64-unknown-linux-gnu";
     let mut race = cargo(&["test", "--target", target, "--package", "forerun-engine", "--test", "race"]);
@@ -81,8 +83,8 @@ fn sanitized_core() -> Command {
     race
 }
 
-/// The tests of threads under the thread sanitizer. The standard library is built with it too, so nothing need be
-/// suppressed; that takes a nightly toolchain with its sources.
+/// The tests of threads under the thread sanitizer. The standard library is instrumented too, so no suppressions are
+/// needed; this requires a nightly toolchain with its sources.
 fn sanitized() -> Command {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut command = program("rustup", &["run", "nightly", "cargo", "test", "-Zbuild-std", "--no-fail-fast"]);

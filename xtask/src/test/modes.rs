@@ -1,17 +1,18 @@
-//! The modes of the engine in which a part of the Python suite runs again, and which part that is.
+//! The engine modes in which a part of the Python suite runs again, and that part.
 //!
-//! A mode changes when a kernel runs and which results are kept; it cannot change which function is called or what NumPy gives.
-//! That every op has the same bits in every mode is checked in Rust, op by op and by random programs. So the list names the files
-//! whose tests depend on *when*: waits, errors, aliasing and writes, gradients, captures, memory, order of random numbers.
+//! A mode changes when a kernel runs and which results are kept, but not which function is called or what NumPy
+//! returns. Rust tests check that every op has the same bits in every mode, op by op and with random programs. So the
+//! list contains the files whose tests depend on *when* something runs: waits, errors, aliasing and writes, gradients,
+//! captures, memory, order of random numbers.
 
-/// The list of files; each with its reason.
+/// The list of files, each with its reason.
 pub(crate) const LIST: &str = "tests/python/modes.txt";
 
-/// A stage for each mode, and the variable that sets it.
+/// A stage per mode, and the variable that sets it.
 pub(super) const MODES: [(&str, &str, &str); 2] =
     [("pytest, sync engine", "FORERUN_ENGINE", "sync"), ("pytest, nothing dropped", "FORERUN_DROP_DEAD", "0")];
 
-/// The files of a list, from the root; `Err` names the line that gives no reason.
+/// The files of a list, from the root; `Err` names a line without a reason.
 pub(crate) fn files(list: &str) -> Result<Vec<String>, String> {
     let lines = list.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let rows = lines.map(|(index, line)| match line.split_once(": ") {

@@ -1,8 +1,9 @@
-//! What a new op takes: a copy of the crates gets one more pointwise row, and one more family of routines in three files. No
-//! other source is edited by hand. Then everything that is made from rows and families must have them.
+//! Checks what a new op requires: a copy of the crates gets one more pointwise row, and one more family of routines in
+//! three files, and no other source is edited by hand. Everything that is generated from rows and families must then
+//! include them.
 //!
-//! Invariant: the copy is built in the workspace's target folder, where the stages before have left all that does not depend on
-//! the catalogue; it shares that, and nothing else.
+//! Invariant: the copy is built in the workspace's target folder, where earlier stages have left everything that does
+//! not depend on the catalogue; it shares that, and nothing else.
 
 use crate::command::{cargo, run, run_and_read};
 use crate::{families, sdist, tree};
@@ -15,7 +16,7 @@ use std::process::Command;
 const TABLE: &str = "crates/ops/src/pointwise.rs";
 const MANIFEST: &str = "crates/ops/Cargo.toml";
 
-/// The row goes before this one.
+/// The row is inserted before this one.
 const NEXT: &str = "            (Add, \"add\", 2,";
 
 const ROW: &str = r#"            (Softcap, "softcap", 2, Float, "The first, bent so that it stays within the second.", |a, b| b.mul(math::tanh(a.div(b)));
@@ -145,8 +146,8 @@ impl DeviceKernel for Damp {
 }
 "#;
 
-/// Their values, through the whole engine; that the gradients are those of the values, a test says that goes through all rows and
-/// families. Attributes are passed by name, as frontends do.
+/// Tests their values through the whole engine; another test checks the gradients of all rows and families. Attributes
+/// are passed by name, as frontends do.
 const TEST: &str = r#"//! The new row and the new family have the values of their bodies.
 
 mod common;
@@ -174,7 +175,7 @@ fn the_new_family_is_computed() {
 }
 "#;
 
-/// What is printed from the catalogue, and what of the new ops it must show.
+/// The output that is generated from the catalogue, and what it must contain of the new ops.
 const PRINTED: &[(&[&str], &str)] = &[
     (&["--package", "forerun-ops", "--example", "reference"], "`damp_evenly(x, factor)` | float32, float64 | yes |"),
     (&["--package", "forerun-ops", "--example", "samples"], "\"op\": \"damp_evenly\", \"routine\": true"),
@@ -187,11 +188,11 @@ const PRINTED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Tests that go through all rows and families: every instruction set and dtype; machine code; gradients against finite
+/// Tests over all rows and families: every instruction set and dtype, machine code, gradients against finite
 /// differences.
 const TESTED: &[&str] = &["--test", "pointwise", "--test", "jit", "--test", "gradients", "--test", "new_row"];
 
-/// The crates that an op goes through, and this stage itself: what it looks at, from the root.
+/// The crates that an op involves, and this stage itself: its inputs, from the root.
 pub(super) fn covered() -> Result<BTreeSet<PathBuf>, String> {
     let mut found = BTreeSet::from(["xtask/src/test/new_row.rs", "xtask/src/families.rs"].map(PathBuf::from));
     for room in ["array", "base", "cpu", "cuda", "grad", "ops", "plan"] {
@@ -200,7 +201,8 @@ pub(super) fn covered() -> Result<BTreeSet<PathBuf>, String> {
     Ok(found)
 }
 
-/// Adds the row and the family to a copy and looks at all that follows; `kernels` is where the device's compiler lies.
+/// Adds the row and the family to a copy and checks everything that depends on them; `kernels` is the path of the
+/// device compiler.
 pub(super) fn check(kernels: &str) -> Result<(), String> {
     let copy = tree::target().join("new-row");
     fill(&tree::root(), &copy)?;
@@ -210,7 +212,7 @@ pub(super) fn check(kernels: &str) -> Result<(), String> {
             return Err(format!("{} does not show {shown}", example.join(" ")));
         }
     }
-    // Scripts and samples; then, in one go, whatever else is tested row by row.
+    // Scripts and samples first, then, in one command, all other tests over rows.
     run(&mut inside(&copy, &["test", "--quiet", "--package", "forerun-ops", "--lib"]))?;
     run(inside(&copy, &["test", "--quiet", "--workspace"]).args(TESTED))?;
     for name in ["softcap", "damp_evenly"] {
@@ -227,10 +229,11 @@ fn inside(copy: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Crates of two checkouts have one name in a target folder, and cargo takes either for the other. For what the ops do not
-/// change that is as it should be. The catalogue gets a version of its own, and with it a name, as does all that is built on it.
+/// Crates of two checkouts have the same name in a target folder, so cargo uses either for the other. For crates that
+/// do not depend on ops that is intended. The catalogue gets a version of its own, which changes its name and that of
+/// all crates that depend on it.
 fn fill(root: &Path, copy: &Path) -> Result<(), String> {
-    // A file there is a family, whatever is left of an earlier copy.
+    // Every file there is a family, including those left from an earlier copy.
     for folder in FAMILY.iter().filter_map(|(path, _)| Path::new(path).parent()) {
         let _ = fs::remove_dir_all(copy.join(folder));
     }
@@ -249,7 +252,7 @@ fn fill(root: &Path, copy: &Path) -> Result<(), String> {
     write(&copy.join("crates/grad/tests/new_row.rs"), TEST)
 }
 
-/// The catalogue's manifest with a version that is the workspace's to whoever asks for one, and another to whoever names files.
+/// The catalogue's manifest with another version, compatible for dependents but with different file names.
 fn with_version(manifest: &str, workspace: &str) -> Result<String, String> {
     let version = workspace.split("\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
     let version = version.ok_or("Cargo.toml names no version")?;
@@ -263,7 +266,8 @@ fn with_row(table: &str) -> Result<String, String> {
     Ok(format!("{before}{ROW}{NEXT}{after}"))
 }
 
-/// Makes a folder like another, times included, since by them cargo tells what to build again; but for what is written by itself.
+/// Mirrors a folder, including timestamps, by which cargo decides what to rebuild; without files that are written
+/// separately.
 fn mirror(from: &Path, to: &Path) -> Result<(), String> {
     let told = |e: std::io::Error| format!("{}: {e}", from.display());
     fs::create_dir_all(to).map_err(told)?;
@@ -282,7 +286,7 @@ fn mirror(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a file unless it has this content: what is newer is built again.
+/// Writes a file unless it already has this content, because cargo rebuilds newer files.
 fn write(path: &Path, content: &str) -> Result<(), String> {
     if fs::read_to_string(path).is_ok_and(|there| there == content) {
         return Ok(());

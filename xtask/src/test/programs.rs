@@ -1,5 +1,5 @@
-//! Rust's test programs: cargo builds them, the stages run them. They run on as many cores as there are, where `cargo test` runs one
-//! after the other, and once built they run in any mode of the engine without cargo looking at the sources again.
+//! Rust's test programs: cargo builds them, the stages run them. They run in parallel on all cores, where `cargo test`
+//! runs one after the other, and in any engine mode without cargo checking the sources again.
 
 use super::counts::{Outcomes, of_cargo};
 use crate::command::{cargo, execute, say, shown, tell};
@@ -9,13 +9,13 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Packages of programs without tests; clippy sees that they compile.
+/// Packages of programs without tests; clippy checks that they compile.
 const WITHOUT_TESTS: &[&str] = &["--exclude", "forerun-benches", "--exclude", "forerun-gpu-tests"];
 
 /// One test program.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TestProgram {
-    /// The folder of its package, where it runs.
+    /// The folder of its package, which is its working directory.
     folder: PathBuf,
     /// `lib`, `test`, `bin` or `example`, and its name.
     target: String,
@@ -41,12 +41,13 @@ impl TestProgram {
     }
 }
 
-/// What is built for the tests, with these options: every package that has some, each crate once, with the features that the workspace asks for.
+/// Builds the tests with these options: every package that has some, each crate once, with the features of the
+/// workspace.
 pub(super) fn build(options: &[&str]) -> Result<Vec<TestProgram>, String> {
     let mut command = cargo(&["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.args(WITHOUT_TESTS).args(options);
     say!("$ {}", shown(&command));
-    // The messages are for us; what went wrong is shown.
+    // The messages are parsed; only errors are printed.
     let (status, messages, both) = execute(&mut command, false).map_err(|e| e.to_string())?;
     if !status.success() {
         both.lines().filter(|line| !line.starts_with("{\"")).for_each(|line| say!("{line}"));
@@ -57,7 +58,7 @@ pub(super) fn build(options: &[&str]) -> Result<Vec<TestProgram>, String> {
     Ok(programs)
 }
 
-/// A test program out of a message of cargo; other messages are about something else.
+/// Parses a test program from a message of cargo; `None` for other messages.
 fn read(message: &str) -> Option<TestProgram> {
     let profile = message.split_once("\"profile\":{")?.1.split_once('}')?.0;
     let target = message.split_once("\"target\":{")?.1;
@@ -76,7 +77,8 @@ fn read(message: &str) -> Option<TestProgram> {
     })
 }
 
-/// Runs test programs, as many at a time as there are cores; says whether all succeeded, and what came of every test.
+/// Runs test programs, as many at a time as there are cores; returns whether all succeeded, and the outcome of every
+/// test.
 pub(super) fn run(
     programs: &[TestProgram],
     variables: &[(&str, &str)],
@@ -96,7 +98,7 @@ pub(super) fn run(
             let mut all = all.lock().unwrap_or_else(|e| e.into_inner());
             all.0 &= good;
             all.1.extend(&found);
-            // Of a program that passed, its closing line says enough.
+            // For a program that passed, its closing line is enough.
             let closing = output.lines().rfind(|said| said.starts_with("test result:")).unwrap_or("ok");
             tell(&if good { format!("{line}{closing}\n") } else { format!("{line}{output}") });
         }
@@ -109,7 +111,7 @@ pub(super) fn run(
     Ok(all.into_inner().unwrap_or_else(|e| e.into_inner()))
 }
 
-/// What came of a program: of one without a harness the status alone says it.
+/// The outcomes of a program; for one without a harness, its status.
 fn outcomes(name: &str, good: bool, output: &str) -> Outcomes {
     let mut found = of_cargo(name, output);
     let has_harness = output.contains("test result:");
@@ -119,7 +121,7 @@ fn outcomes(name: &str, good: bool, output: &str) -> Outcomes {
     found
 }
 
-/// Runs the examples of the crates' documentation. Cargo builds and runs them in one go.
+/// Runs the examples of the crates' documentation. Cargo builds and runs them in one command.
 pub(super) fn doctests() -> Result<(bool, Outcomes), String> {
     let mut command = cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]);
     command.args(WITHOUT_TESTS);
@@ -128,7 +130,7 @@ pub(super) fn doctests() -> Result<(bool, Outcomes), String> {
     Ok((status.success(), of_cargo("doc", &output)))
 }
 
-/// An example of the workspace that [`build`] has built.
+/// An example that [`build`] has built.
 pub(super) fn example(name: &str, args: &[&str]) -> Command {
     crate::command::program(tree::target().join("debug/examples").join(name), args)
 }

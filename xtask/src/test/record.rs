@@ -1,8 +1,9 @@
-//! The record of what has passed: `tests/passed.txt` names, for a stage that looks at a part of the sources alone, the content with
-//! which it passed last. Such a stage runs again when that content has changed. A stage that passes writes its line, which is
-//! committed with the change. The history of a checkout says nothing here: a fresh clone may have none.
+//! The record of passed stages. For a stage that depends on a part of the sources only, `tests/passed.txt` has a hash
+//! of the content with which it last passed. The stage runs again when that content has changed. A stage that passes
+//! updates its line, which is committed with the change. The git history is not used, because a fresh clone may have
+//! none.
 //!
-//! Invariant: a line is written by a stage that passed, never by hand.
+//! Invariant: only a stage that passed writes a line, never a person.
 
 use crate::tree;
 use std::collections::BTreeSet;
@@ -11,25 +12,25 @@ use std::path::{Path, PathBuf};
 
 const RECORD: &str = "tests/passed.txt";
 
-/// A stage, and the content that it looks at.
+/// A stage, and a hash of its inputs.
 pub(super) struct Covered {
     stage: &'static str,
     content: u64,
 }
 
 impl Covered {
-    /// A stage that looks at these files, given from the root.
+    /// A stage that depends on these files, given from the root.
     pub(super) fn new(stage: &'static str, files: &BTreeSet<PathBuf>) -> Result<Covered, String> {
         Ok(Covered { stage, content: content(&tree::root(), files)? })
     }
 
-    /// Whether it passed with what is there now.
+    /// Whether it passed with the current content.
     pub(super) fn has_passed(&self) -> bool {
         let record = fs::read_to_string(tree::root().join(RECORD)).unwrap_or_default();
         record.lines().any(|line| line == self.line())
     }
 
-    /// Writes that it has passed.
+    /// Records that it has passed.
     pub(super) fn passed(&self) -> Result<(), String> {
         let path = tree::root().join(RECORD);
         let record = fs::read_to_string(&path).unwrap_or_default();
@@ -41,7 +42,7 @@ impl Covered {
     }
 }
 
-/// The record with this line in the place of the stage's last.
+/// The record with the stage's line replaced.
 fn with(record: &str, stage: &str, line: &str) -> String {
     let others = record.lines().filter(|other| !other.starts_with(&format!("{stage}: ")));
     let mut lines: Vec<&str> = others.chain([line]).collect();
@@ -49,7 +50,7 @@ fn with(record: &str, stage: &str, line: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A number for the files' names and contents.
+/// A hash of the files' names and contents.
 fn content(root: &Path, files: &BTreeSet<PathBuf>) -> Result<u64, String> {
     let mut sum = Sum::default();
     for file in files {
@@ -62,7 +63,7 @@ fn content(root: &Path, files: &BTreeSet<PathBuf>) -> Result<u64, String> {
     Ok(sum.0)
 }
 
-/// FNV-1a: the same on every machine and in every release, which the standard library does not promise of its hash.
+/// FNV-1a, which is the same on every machine and in every release; the hash of the standard library is not.
 struct Sum(u64);
 
 impl Default for Sum {

@@ -1,4 +1,4 @@
-//! The stages, in the order in which a mistake is cheapest to find. All of them share one build: see [`programs`].
+//! The stages, ordered so that errors are found early. All of them share one build: see [`programs`].
 
 use super::ledger::{Ledger, in_background};
 use super::programs::{self, TestProgram, example};
@@ -14,14 +14,14 @@ use crate::{generated, sdist, supply, tidy, tree};
 pub(crate) enum Extent {
     /// While working: one engine mode, no model checking, no test that takes long.
     Quick,
-    /// Before anything lands.
+    /// Before a change lands.
     Normal,
-    /// Overnight: everything, whatever the records say, and longer.
+    /// Overnight: everything, ignoring the records, and longer.
     Long,
 }
 
 impl Extent {
-    /// What tells tests that draw or inject how much of it they are asked for.
+    /// The variable that tells tests how many examples or faults to run.
     pub(super) fn variable(self) -> (&'static str, &'static str) {
         ("FORERUN_TEST_LONG", if self == Extent::Long { "1" } else { "0" })
     }
@@ -30,24 +30,24 @@ impl Extent {
 /// The packages whose behaviour could differ between the engine's modes.
 const TWO_MODES: &[&str] = &["array", "forerun"];
 
-/// Random programs over devices: the length of a day's run and of a night's.
+/// Number of random programs over devices: in a normal run and in a long one.
 const DEVICE_PROGRAMS: (&str, &str) = ("2000", "20000");
 
 pub(crate) const CUDA_12: &str = "nvidia-cuda-nvrtc-cu12==12.9.*";
 const CUDA_13: &str = "nvidia-cuda-nvrtc>=13,<14";
 
-/// The package of the assembler, and where it lies in it.
+/// The package of the assembler, and the path in it.
 const ASSEMBLER: (&str, &str) = ("nvidia-cuda-nvcc-cu12==12.9.*", "nvidia/cuda_nvcc/bin/ptxas");
 
-/// The texts of the device room that have compiled.
+/// The hashes of device sources that have compiled.
 const TEXTS: &str = "docs/conformance/texts.txt";
 
-/// Runs the stages; fails when anything failed.
+/// Runs the stages; fails if anything failed.
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
     let ledger = Ledger::default();
     ledger.check("fmt", || run_command(&mut cargo(&["fmt", "--all", "--check"])));
     ledger.check("tidy", tidy::run);
-    // Where a compiler waits for one crate, and pip for the network, the other has a core.
+    // While a compiler waits for one crate, or pip for the network, the other uses the core.
     let (programs, environment) = std::thread::scope(|scope| {
         let beside = scope.spawn(|| in_background(|| without_build(&ledger, extent)));
         ledger.check("clippy", || {
@@ -67,7 +67,7 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
     ledger.close()
 }
 
-/// What needs nothing that is built here; makes the environment of the package's tests.
+/// Runs stages that need no build; creates the environment of the package's tests.
 fn without_build(ledger: &Ledger, extent: Extent) -> Option<Environment> {
     let environment = ledger.check("venv", wheel::workshop);
     if let Some(environment) = &environment {
@@ -76,7 +76,7 @@ fn without_build(ledger: &Ledger, extent: Extent) -> Option<Environment> {
     if extent != Extent::Quick {
         ledger.check("sdist", sdist::build);
         ledger.check("supply", supply::check);
-        // What the network gives is fetched while others compile; the stages that need it say what went wrong.
+        // Downloads run while others compile; the stages that need them report errors.
         let _ = (kernel_compiler(CUDA_12), assembler());
     }
     environment
@@ -113,7 +113,7 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
     models::run(ledger, extent);
 }
 
-/// Runs a stage unless the record says that it passed with what is there now.
+/// Runs a stage unless the record says that it passed with the current content.
 fn unless_passed(
     extent: Extent,
     covered: Covered,
@@ -127,29 +127,29 @@ fn unless_passed(
     Ok("ok".to_owned())
 }
 
-/// Installs the compiler of the device's texts and says where.
+/// Installs the compiler of device sources and returns its path.
 pub(crate) fn kernel_compiler(package: &str) -> Result<String, String> {
     let release = if package.contains("cu12") { "nvrtc-12" } else { "nvrtc-13" };
     Environment::with(release, &[package])?.packages()
 }
 
-/// Installs the assembler of texts in PTX and says where.
+/// Installs the PTX assembler and returns its path.
 fn assembler() -> Result<String, String> {
     let (package, place) = ASSEMBLER;
     Ok(format!("{}/{place}", Environment::with("ptxas-12", &[package])?.packages()?))
 }
 
-/// Compiles the texts of the device room by the compiler of this package; that takes no device.
+/// Compiles the device sources with the compiler of this package; needs no device.
 fn kernel_texts(package: &str, extent: Extent) -> Result<String, String> {
     texts("texts", &["sm_90"], extent, ("FORERUN_CUDA_PATH", &kernel_compiler(package)?))
 }
 
-/// Assembles the texts in PTX; that takes no device either.
+/// Assembles the PTX sources; needs no device.
 fn ptx_texts(extent: Extent) -> Result<String, String> {
     texts("ptx", &[&assembler()?, "sm_90"], extent, ("FORERUN_CUDA_PATH", ""))
 }
 
-/// Runs a program that compiles texts, and says how many it did. In the long tests it compiles all of them.
+/// Runs a program that compiles device sources, and reports how many it compiled. The long tests compile all of them.
 fn texts(name: &str, args: &[&str], extent: Extent, variable: (&str, &str)) -> Result<String, String> {
     let mut command = example(name, args);
     command.env(variable.0, variable.1);

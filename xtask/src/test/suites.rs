@@ -1,5 +1,5 @@
-//! The stages of the Python package. The suite runs on as many processes as there are cores, against the package as the one build
-//! gives it: with debug assertions and fail points. The long tests run it against a release build too.
+//! The stages of the Python package. The suite runs on as many processes as there are cores, against the package from
+//! the shared build, with debug assertions and fail points. The long tests also run it against a release build.
 
 use super::counts::{Outcomes, of_pytest};
 use super::ledger::Ledger;
@@ -11,10 +11,10 @@ use crate::tree;
 use crate::wheel::{self, Profile};
 use std::fs;
 
-/// What ruff looks at.
+/// The folders that ruff checks.
 const PAGES: &[&str] = &["python", "tests/python", "benches"];
 
-/// Checks that need neither the package nor anything built.
+/// Checks that need no build.
 pub(super) fn lint(ledger: &Ledger, environment: &Environment) {
     ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(PAGES)));
     ledger
@@ -61,9 +61,9 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
     }
 }
 
-/// Runs pytest, and reads from its report what came of each test.
+/// Runs pytest, and parses its report.
 ///
-/// Tests go to whichever process is idle, since a few of them take most of the time.
+/// Tests are assigned to idle processes, since a few of them take most of the time.
 fn pytest(
     environment: &Environment,
     stage: &str,
@@ -71,7 +71,7 @@ fn pytest(
     variables: &[(&str, &str)],
 ) -> Result<(bool, Outcomes), String> {
     let report = tree::target().join("reports").join(stage.replace([',', ' '], "-") + ".xml");
-    // An older report must not be taken for the new one.
+    // An older report must not be mistaken for the new one.
     let _ = fs::remove_file(&report);
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get()).to_string();
     let mut command = environment.python(&["-m", "pytest", "--quiet", "-n", &cores, "--dist", "worksteal"]);

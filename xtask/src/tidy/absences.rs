@@ -1,4 +1,4 @@
-//! Paths that a crate must not name although its manifest would allow them: threads, clocks, files, a choice of device.
+//! Paths that a crate must not name although its manifest would allow them: threads, clocks, files, devices.
 
 use super::house::House;
 use crate::rust_text;
@@ -53,7 +53,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     found
 }
 
-/// Whether a line of code names the path, also as one of a braced group.
+/// Whether a line of code names the path, also as part of a braced group.
 fn names(line: &str, path: &str) -> bool {
     let (crate_name, module) = path.split_once("::").unwrap_or(("", path));
     let grouped = line

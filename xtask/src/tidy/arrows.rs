@@ -1,10 +1,10 @@
 //! Which crate may depend on which: the arrows of ARCHITECTURE.md, checked against the manifests.
 //!
-//! Dependencies for tests and build scripts count too: a test that needs another room belongs in that room.
+//! Dependencies for tests and build scripts count too: a test that needs another crate belongs in that crate.
 
 use super::house::House;
 
-/// For each folder in `crates/`, the rooms it may use.
+/// For each folder in `crates/`, the crates it may use.
 const ROOMS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("engine", &["base"]),
@@ -18,19 +18,19 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("grad", &["base", "ops", "array"]),
     ("nn", &["base", "ops", "array", "grad"]),
     ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn"]),
-    // A frontend walks the catalogue for its functions and leaves the rest to the façade.
+    // A frontend uses the catalogue for its functions, and `forerun` for the rest.
     ("python", &["base", "ops", "forerun"]),
     ("capi", &["base", "ops", "forerun"]),
 ];
 
-/// Every arrow between two rooms that is not allowed.
+/// Every dependency that is not allowed.
 pub(super) fn check(house: &House) -> Vec<String> {
     let manifests = house.sources.iter().filter(|source| source.file_name() == "Cargo.toml");
     let mut found = Vec::new();
     for manifest in manifests {
         let Some(room) = manifest.room() else { continue };
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
-            found.push(format!("{}: the room `{room}` has no row in the table of arrows", manifest.path));
+            found.push(format!("{}: the crate `{room}` has no row in the table of arrows", manifest.path));
             continue;
         };
         for (line, used) in rooms_used(&manifest.text) {
@@ -42,7 +42,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     found
 }
 
-/// The rooms that a manifest depends on, under any name and in any table of dependencies.
+/// The crates that a manifest depends on, under any name and in any table of dependencies.
 fn rooms_used(manifest: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_dependencies = false;

@@ -1,5 +1,5 @@
-//! The pages: they exist, the front page opens with its two commands, no link is broken, and every source file that a page
-//! about the architecture names exists.
+//! Documents: required pages exist, README.md opens with its two commands, no link is broken, and every source file
+//! that a page about the architecture names exists.
 
 use super::house::House;
 
@@ -7,7 +7,7 @@ const PAGES: &[&str] =
     &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "ROADMAP.md"];
 const COMMANDS: &[&str] = &["cargo xtask tour", "cargo xtask test"];
 
-/// Every page that is missing, command that the front page lacks, and link or source file that does not exist.
+/// Every missing page, missing command of README.md, broken link and missing source file.
 pub(super) fn check(house: &House) -> Vec<String> {
     let missing = PAGES.iter().filter(|page| house.document(page).is_none());
     let mut found: Vec<String> = missing.map(|page| format!("{page} does not exist")).collect();
@@ -27,7 +27,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     found
 }
 
-/// The targets of a line's links that are paths of the house.
+/// The targets of a line's links that are paths of the repository.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let paths = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
@@ -48,7 +48,7 @@ fn resolved(page: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Whether the files that a page names must exist. The other pages speak of the past and of the future too.
+/// Whether the files that a page names must exist. Other pages may mention past and future files.
 fn names_files(page: &str) -> bool {
     page == "ARCHITECTURE.md" || page.starts_with("docs/")
 }

@@ -1,15 +1,15 @@
-//! Fail points: every site of the table is marked somewhere, and every mark names a site.
+//! Fail points: every site of the table is used somewhere, and every use names a site.
 
 use super::house::House;
 use std::collections::BTreeMap;
 
 const TABLE: &str = "crates/base/src/fail.rs";
-/// How a row of the table begins.
+/// The beginning of a row of the table.
 const ROW: &str = "    site(\"";
-/// How a place is marked, in Rust and in Python.
+/// The beginning of a use, in Rust and in Python.
 const MARKS: &[&str] = &["fail_point!(\"", "_fail.point(\""];
 
-/// Every site that is marked nowhere, and every mark of no site.
+/// Every unused site, and every use of an unknown site.
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(table) = house.sources.iter().find(|source| source.path == TABLE) else { return Vec::new() };
     let sites: BTreeMap<&str, usize> = names(&table.text, ROW).map(|(line, name)| (name, line)).collect();
@@ -21,7 +21,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     }
     let unmarked = sites.iter().filter(|(name, _)| !marked.contains_key(*name));
     let mut found: Vec<String> =
-        unmarked.map(|(name, line)| format!("{TABLE}:{line}: nothing is marked as `{name}`")).collect();
+        unmarked.map(|(name, line)| format!("{TABLE}:{line}: no fail point uses `{name}`")).collect();
     let unknown = marked.iter().filter(|(name, _)| !sites.contains_key(*name));
     found.extend(unknown.map(|(name, place)| format!("{place}: the table of sites has no `{name}`")));
     found
@@ -32,7 +32,7 @@ fn is_shipped(path: &str) -> bool {
     rust || path.starts_with("python/forerun/")
 }
 
-/// What stands between `before` and the next quotation mark, with its line.
+/// The text between `before` and the next quotation mark, with its line.
 fn names<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     text.lines().enumerate().filter_map(move |(index, line)| {
         let (_, rest) = line.split_once(before)?;
@@ -59,7 +59,7 @@ mod tests {
         let rust = ("crates/cpu/src/a.rs", "fail_point!(\"a.b\");\nfail_point!(\"new\");");
         let found = check(&planted(&[(TABLE, TWO), rust], &[]));
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].starts_with("crates/base/src/fail.rs:3: nothing is marked as `c`"), "{found:?}");
+        assert!(found[0].starts_with("crates/base/src/fail.rs:3: no fail point uses `c`"), "{found:?}");
         assert!(found[1].starts_with("crates/cpu/src/a.rs:2: the table of sites has no `new`"), "{found:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! A public type name means one thing in the whole workspace, so that a reader who searches for it finds one definition.
+//! A public type name has one meaning in the whole workspace, so that a search for it finds one definition.
 
 use super::house::House;
 use crate::rust_text;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that several crates define, and why they cannot be renamed. An entry that nothing needs any more is a violation.
+/// Names that several crates define, and why they cannot be renamed. An unneeded entry is a violation.
 const SHARED: &[(&str, &str)] =
     &[("Complex", "`linear` depends on no other crate and uses the complex type of its solver")];
 
 const KINDS: &[&str] = &["enum", "struct", "trait", "type", "union"];
 
-/// Every name that a second file defines in public.
+/// Every public type name that two files define.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (source, code) in house.shipped() {
@@ -27,7 +27,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         found.push(format!("`{name}` is defined in {}: rename all but one", paths.join(" and in ")));
     }
-    // A planted house has a few files; only the real one has crates enough to need the exceptions.
+    // Test repositories have a few files; only the real one has enough crates to need the exceptions.
     if house.paths.contains("crates/forerun/src/lib.rs") {
         let unused = SHARED.iter().filter(|(name, _)| files.get(*name).is_none_or(|paths| paths.len() < 2));
         found.extend(unused.map(|(name, _)| format!("`{name}` is defined once: its exception is no longer needed")));

@@ -1,6 +1,6 @@
-//! The repository as text: sources, documents, and the lists that `docs/internals/invariants.md` keeps between markers.
+//! The repository as text: sources, documents, and the lists of exceptions in `docs/internals/invariants.md`.
 //!
-//! Invariant: exceptions to a check are written down in these lists and nowhere else.
+//! Invariant: exceptions to a check are listed there and nowhere else.
 
 use crate::planted::TABLE;
 use crate::rust_text;
@@ -15,12 +15,12 @@ const INTERNALS: &str = "docs/internals";
 /// The page with the table of invariants and the lists of exceptions.
 pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 
-/// Everything a check may look at.
+/// The input of all checks.
 pub(crate) struct House {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals`, the table of planted faults
-    /// and the list of modes.
+    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals`, the table of planted
+    /// faults and the list of modes.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// Reads the house that stands at `root`.
+    /// Reads the repository at `root`.
     pub(crate) fn read(root: &Path) -> Result<House, String> {
         let sources = tree::sources(root)?;
         let mut documents = Vec::new();
@@ -58,7 +58,7 @@ impl House {
         Ok(House::new(sources, documents, paths))
     }
 
-    /// A house out of its parts.
+    /// Creates a repository from its parts.
     pub(crate) fn new(sources: Vec<Source>, documents: Vec<Source>, paths: BTreeSet<String>) -> House {
         let mut test_files = BTreeSet::new();
         for source in sources.iter().filter(|source| source.is_rust()) {
@@ -76,7 +76,7 @@ impl House {
         self.sources.iter().filter(|source| source.is_rust())
     }
 
-    /// The Rust files that end up in a user's process, each with its code less its tests.
+    /// The Rust files that ship, each with its code without tests.
     pub(crate) fn shipped(&self) -> impl Iterator<Item = (&Source, String)> {
         let shipped = self.rust().filter(|source| {
             source.path.starts_with("crates/")
@@ -91,7 +91,7 @@ impl House {
         self.documents.iter().find(|document| document.path == name)
     }
 
-    /// The paths that [`INVARIANTS`] lists, a bullet each, between `<!-- name:begin -->` and `<!-- name:end -->`.
+    /// The paths that [`INVARIANTS`] lists, one bullet each, between `<!-- name:begin -->` and `<!-- name:end -->`.
     pub(crate) fn listed(&self, name: &str) -> Result<Vec<String>, String> {
         let page = self.document(INVARIANTS).ok_or(format!("{INVARIANTS} does not exist"))?;
         let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
@@ -101,9 +101,9 @@ impl House {
         Ok(bullets.filter_map(bullet_path).collect())
     }
 
-    /// Compares what stands somewhere (path, line, what) with where a list of [`INVARIANTS`] lets it stand.
+    /// Compares findings (path, line, what) with the files that a list of [`INVARIANTS`] allows.
     ///
-    /// Both directions are violations: a place outside the list, and an entry that nothing needs any more.
+    /// Both directions are violations: a finding outside the list, and an unneeded entry.
     pub(crate) fn only_in_listed(&self, name: &str, places: &[(String, usize, String)]) -> Vec<String> {
         let listed = match self.listed(name) {
             Ok(listed) => listed,
@@ -129,7 +129,7 @@ fn covers(entry: &str, path: &str) -> bool {
     path == entry || path.strip_prefix(entry).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The path a bullet opens with, in backquotes or bare.
+/// The path at the start of a bullet, in backquotes or bare.
 fn bullet_path(bullet: &str) -> Option<String> {
     let bullet = bullet.trim();
     let path = match bullet.strip_prefix('`') {
@@ -139,7 +139,7 @@ fn bullet_path(bullet: &str) -> Option<String> {
     (!path.is_empty()).then(|| path.to_owned())
 }
 
-/// The folder in which the modules that a file declares lie.
+/// The folder of the modules that a file declares.
 fn module_folder(path: &str) -> String {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     match file {
@@ -153,7 +153,7 @@ fn with_parents(path: &str) -> Vec<String> {
     ends.map(|end| path[..end].to_owned()).collect()
 }
 
-/// A house for the tests of the checks: these files, these documents.
+/// A repository for the tests of the checks, with these files and documents.
 #[cfg(test)]
 pub(crate) fn planted(sources: &[(&str, &str)], documents: &[(&str, &str)]) -> House {
     let sources: Vec<Source> = sources.iter().map(|(path, text)| Source::new(*path, *text)).collect();

@@ -1,4 +1,4 @@
-//! What must not be left behind: unfinished bodies, debugging prints, notes to oneself.
+//! Leftovers: unfinished bodies, debugging prints, notes to oneself.
 
 use super::house::House;
 use crate::rust_text;

@@ -1,11 +1,11 @@
-//! `lib.rs` and `mod.rs` only list and re-export: whoever opens one sees the rooms, not the furniture.
+//! `lib.rs` and `mod.rs` only list and re-export, so that a reader sees the structure of the crate at a glance.
 
 use super::house::House;
 use crate::rust_text;
 
 const FURNITURE: &[&str] = &["enum", "fn", "impl", "macro_rules", "static", "struct", "trait", "union"];
 
-/// Every definition in a file that should only list.
+/// Every definition in such a file.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     let lists = house.rust().filter(|source| matches!(source.file_name(), "lib.rs" | "mod.rs"));

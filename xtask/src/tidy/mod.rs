@@ -1,7 +1,7 @@
-//! The invariants of `docs/internals/invariants.md` that can be read off the sources, each a small function of its own.
+//! The invariants of `docs/internals/invariants.md` that can be checked in the text of the sources, one function each.
 //!
-//! A check takes the whole house as text and returns what it found wrong, one line each, so that its own test
-//! can plant a violation and see it found. No check builds or runs anything.
+//! A check takes the whole repository as text and returns its findings, one line each, so that its own test can plant a
+//! violation. No check builds or runs anything.
 
 mod absences;
 mod arrows;

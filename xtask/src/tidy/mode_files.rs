@@ -1,4 +1,4 @@
-//! Modes: the files of the Python suite that run again in the engine's other modes are there.
+//! Modes: the Python test files that run again in the engine's other modes exist.
 
 use super::house::House;
 use crate::test::{MODES, mode_files};

@@ -1,8 +1,8 @@
-//! Every module says what it is: a Rust file opens with `//!`, a Python file with a docstring.
+//! Every module is documented: a Rust file opens with `//!`, a Python file with a docstring.
 
 use super::house::House;
 
-/// Every file that opens otherwise.
+/// Every file without module documentation.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     for source in &house.sources {
@@ -10,7 +10,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
         if source.is_rust() && !first.starts_with("//!") {
             found.push(format!("{}: does not open with `//!`", source.path));
         }
-        // A comment line above the docstring may declare something, as a bench declares its peers.
+        // Comment lines may precede the docstring, for example to declare the peers of a benchmark.
         let below_comments = first.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
         let documented = below_comments.is_none_or(|line| line.starts_with("\"\"\"") || line.starts_with("r\"\"\""));
         if source.path.ends_with(".py") && !documented {

@@ -1,19 +1,19 @@
-//! Who may park: only the engine's wait funnel and the threads of accelerators, in the listed files.
+//! Which files may park a thread: only the listed ones, in the engine and in accelerators.
 
 use super::house::{House, INVARIANTS};
 use crate::rust_text;
 
-/// Functions that put a thread to sleep; the bare names also serve as names of modules and fields.
+/// Functions that put a thread to sleep; as bare words these also occur as names of modules and fields.
 const SLEEPERS: &[&str] =
     &["epoll_wait", "nanosleep", "park", "park_timeout", "recv", "recv_timeout", "sem_wait", "sleep", "usleep"];
 
-/// Names that are there for nothing else.
+/// Names that have no other use.
 const BEDS: &[&str] = &["Barrier", "Condvar", "SYS_futex", "WaitOnAddress", "pthread_cond_wait"];
 
-/// Rooms that may have such files: the engine, and the devices it drives.
+/// Crates that may contain such files: the engine, and the devices it drives.
 const ROOMS: &[&str] = &["crates/engine/src/", "crates/sim/src/", "crates/cuda/src/"];
 
-/// Every shipped file that can park outside the list, and every entry of the list that cannot.
+/// Every shipped file outside the list that can park, and every entry of the list that cannot.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut places = Vec::new();
     for (source, code) in house.shipped() {

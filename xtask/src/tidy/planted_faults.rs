@@ -1,9 +1,9 @@
-//! Planted faults: the table still fits the house. A fault whose lines are gone would break nothing, and nobody would know.
+//! Planted faults: the table still matches the sources. A fault whose lines are gone would silently break nothing.
 
 use super::house::{House, INVARIANTS};
 use crate::planted::{Fault, TABLE, faults, invariants};
 
-/// Every fault whose invariant is not listed, whose file is missing, or whose lines do not stand there once.
+/// Every fault whose invariant is not listed, whose file is missing, or whose lines do not occur exactly once.
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(table) = house.documents.iter().find(|document| document.path == TABLE) else { return Vec::new() };
     let faults = match faults(&table.text) {

@@ -1,4 +1,4 @@
-//! Where Rust calls Python code: only in the room that knows what becomes of a daemon thread there.
+//! Where Rust calls Python code: only in the module that handles the end of daemon threads.
 
 use super::house::House;
 
@@ -21,7 +21,7 @@ const CALLS: &[&str] = &[
     ".try_iter(",
 ];
 
-/// Every such call elsewhere in the Python face.
+/// Every such call elsewhere in the Python bindings.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     for (source, code) in house.shipped() {

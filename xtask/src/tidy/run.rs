@@ -1,4 +1,4 @@
-//! The table of checks, and the verb that walks it.
+//! The table of checks, and the verb that runs it.
 
 use super::house::House;
 use super::{
@@ -29,7 +29,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("modes", mode_files::check),
 ];
 
-/// Walks every check; fails when any of them found something.
+/// Runs every check; fails if any of them found something.
 pub(crate) fn run() -> Result<(), String> {
     let house = House::read(&tree::root())?;
     let mut total = 0;

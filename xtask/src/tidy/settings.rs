@@ -1,6 +1,6 @@
-//! Environment variables: the sources read exactly those that README.md explains.
+//! Environment variables: the sources read exactly those that README.md documents.
 //!
-//! Names that begin with `FORERUN_TEST_` steer the tests and belong to no user.
+//! Names that begin with `FORERUN_TEST_` control the tests and are not documented there.
 
 use super::house::House;
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 const PREFIX: &str = "FORERUN_";
 const FOR_TESTS: &str = "FORERUN_TEST_";
 
-/// Every variable that is read and not explained, or explained and not read.
+/// Every variable that is read but not documented, or documented but not read.
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(front) = house.document("README.md") else { return Vec::new() };
     let mut read = BTreeMap::new();
     let ours = house.sources.iter().filter(|source| {
-        // The tour explains settings to the reader, as README.md does.
+        // The tour documents settings for the reader, as README.md does.
         let tour = source.path.starts_with("python/forerun/tour/");
         (source.path.starts_with("crates/") || source.path.starts_with("python/")) && !tour
     });

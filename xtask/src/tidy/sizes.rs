@@ -1,10 +1,10 @@
-//! How long a file may be: only the listed tables are longer than the limit.
+//! File sizes: only the listed tables are longer than the limit.
 
 use super::house::House;
 
 const MOST_LINES: usize = 600;
 
-/// Every file over the limit that is no listed table, and every listed table within it.
+/// Every file over the limit that is not a listed table, and every listed table within it.
 pub(super) fn check(house: &House) -> Vec<String> {
     let code = house.sources.iter().filter(|source| source.is_rust() || source.is_python());
     let long = code.map(|source| (source, source.text.lines().count())).filter(|(_, lines)| *lines > MOST_LINES);

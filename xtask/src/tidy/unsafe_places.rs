@@ -1,6 +1,6 @@
-//! Where `unsafe` may stand: only in the listed files.
+//! Where `unsafe` may occur: only in the listed files.
 //!
-//! That each block says why it is sound is clippy's check, not this one's.
+//! Clippy checks that each block documents why it is sound.
 
 use super::house::House;
 use crate::rust_text;

@@ -1,9 +1,10 @@
-//! One noun a concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their synonyms.
+//! One noun per concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their
+//! synonyms.
 
 use super::house::House;
 use crate::rust_text;
 
-/// The synonym, its parts joined by `_`; the word to use; and why the synonym misleads.
+/// The synonym, its parts joined by `_`; the word to use; and the reason.
 const SYNONYMS: &[(&str, &str, &str)] = &[
     ("tensor", "array", "the user's handle has one name in every language"),
     ("ndarray", "array", "the user's handle has one name in every language"),
@@ -21,8 +22,7 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("work_item", "task", "the engine's unit"),
 ];
 
-/// Every identifier that has a synonym among its parts. What another project calls its own may stand where it is imported,
-/// to be renamed there.
+/// Every identifier that contains a synonym. Foreign names are allowed in imports, where they should be renamed.
 pub(super) fn check(house: &House) -> Vec<String> {
     let mut found = Vec::new();
     for source in house.rust().filter(|source| source.path.starts_with("crates/")) {
@@ -41,7 +41,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
     found
 }
 
-/// Whether a line is an import from outside the house.
+/// Whether a line imports from another project.
 fn imports_foreign(line: &str) -> bool {
     let root = line.trim_start().strip_prefix("use ").map(|path| path.split("::").next().unwrap_or_default());
     root.is_some_and(|root| !matches!(root, "crate" | "self" | "super") && !root.starts_with("forerun"))

@@ -1,4 +1,4 @@
-//! What others keep about a cell: a tape's note of where its value came from. Kept beside the cells, in a table, so
+//! Attachments of cells, such as a tape's note of how a value was computed. They are stored in a separate table, so
 //! that cells without one pay nothing.
 
 use crate::array::Array;
@@ -9,27 +9,27 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-/// Something kept about a cell, for as long as the cell lives or until another takes its place.
+/// Data attached to a cell until the cell dies or the attachment is replaced.
 pub trait Attachment: Any + Send + Sync {
-    /// The cell is about to be written. May refuse, and may ask to be forgotten.
+    /// Called before the cell is written. May reject the write, and may request its own removal.
     fn before_write(&self, write: Write) -> Result<Verdict>;
 }
 
-/// How a cell is written.
+/// Describes a write to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// All of it, not a part.
+    /// Whether all of it is written.
     pub whole: bool,
-    /// Through a detached handle.
+    /// Whether the write goes through a detached handle.
     pub detached: bool,
 }
 
-/// What becomes of an attachment when its cell is written.
+/// What happens to an attachment when its cell is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It stays.
     Keep,
-    /// It says nothing about the new value.
+    /// It is removed, because it does not describe the new value.
     Forget,
 }
 
@@ -44,26 +44,26 @@ fn shard(cell: &Node) -> (&'static Shard, usize) {
     (&TABLE[(key >> 7) % SHARDS], key)
 }
 
-/// The locks, held for a fork.
+/// Takes the locks before a fork.
 pub(crate) fn lock_for_fork() -> Vec<Box<dyn Any>> {
     TABLE.iter().map(|shard| Box::new(shard.lock()) as Box<dyn Any>).collect()
 }
 
-/// The cell is dead, or its attachment says nothing any more.
+/// Removes the attachment of a cell that is dead or whose attachment is outdated.
 #[cold]
 pub(crate) fn remove(cell: &Node) {
     let (shard, key) = shard(cell);
-    // Dropped outside of the lock: it may hold arrays, whose cells may have attachments.
+    // Dropped after the lock is released: it may hold arrays whose cells have attachments.
     let removed = shard.lock().remove(&key);
     drop(removed);
 }
 
-/// The array or view is about to be written by an op.
+/// Called before an op writes the array or view.
 pub(crate) fn before_write(x: &Array, op: &'static str) -> Result<()> {
     before_write_of(x, !x.is_view(), op)
 }
 
-/// The same where only some elements of the array may be written.
+/// The same for a write that may cover only some elements of the array.
 pub(crate) fn before_write_of(x: &Array, whole: bool, op: &'static str) -> Result<()> {
     let Some(attachment) = x.attachment() else { return Ok(()) };
     let write = Write { whole, detached: x.is_detached() };
@@ -74,7 +74,7 @@ pub(crate) fn before_write_of(x: &Array, whole: bool, op: &'static str) -> Resul
 }
 
 impl Array {
-    /// What is kept about the array's cell.
+    /// The attachment of the array's cell.
     pub fn attachment(&self) -> Option<Arc<dyn Attachment>> {
         let cell = self.cell();
         if !cell.is_attached() {
@@ -84,7 +84,7 @@ impl Array {
         shard.lock().get(&key).cloned()
     }
 
-    /// Keeps something about the array's cell, in place of what was kept so far.
+    /// Sets or removes the attachment of the array's cell.
     pub fn attach(&self, attachment: Option<Arc<dyn Attachment>>) {
         let cell = self.cell();
         let (shard, key) = shard(cell);

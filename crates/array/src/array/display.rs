@@ -1,4 +1,4 @@
-//! Printing an array as NumPy prints it: printing waits.
+//! Prints an array as NumPy does. Printing waits for the elements.
 
 use crate::array::Array;
 use crate::array::wait::Wait;
@@ -7,11 +7,11 @@ use std::fmt;
 
 /// Above this many elements only the edges are printed.
 const THRESHOLD: usize = 1000;
-/// How many elements of an edge.
+/// Number of elements printed at each edge.
 const EDGE: usize = 3;
 
 impl fmt::Display for Array {
-    /// Waits for the elements. Where the op that makes them failed, prints the error.
+    /// Waits for the elements. Prints the error if the op that produces them failed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let snapshot = match self.snapshot_with(&Wait::at(Loc::UNKNOWN, "display")) {
             Ok(snapshot) => snapshot,
@@ -78,7 +78,7 @@ fn separate(f: &mut fmt::Formatter<'_>, shape: &Shape, axis: usize, last: bool, 
     f.write_str(&" ".repeat(axis + 1))
 }
 
-/// Of a half float, the number of the fewest digits that is nearer to it than to any other.
+/// The shortest decimal that rounds to this half float.
 fn shortest(element: Scalar, dtype: DType) -> Scalar {
     if dtype.kind() != Kind::Float || dtype.carrier() == dtype {
         return element;
@@ -89,7 +89,7 @@ fn shortest(element: Scalar, dtype: DType) -> Scalar {
     (0..9).map(rounded).find(fits).map_or(element, Scalar::Float)
 }
 
-/// All elements with one width.
+/// Formats all elements with one width.
 fn format_all(elements: &[Scalar]) -> Vec<String> {
     let kind = elements.first().map_or(Kind::Bool, |e| e.kind());
     let texts: Vec<String> = if kind == Kind::Complex {
@@ -116,7 +116,7 @@ fn format_all(elements: &[Scalar]) -> Vec<String> {
     texts.into_iter().map(|t| format!("{t:>width$}")).collect()
 }
 
-/// Up to eight digits, as many as the longest needs; exponents when the magnitudes are far apart.
+/// Formats with up to eight digits, as many as the longest needs; with exponents if the magnitudes are far apart.
 fn format_floats(values: &[f64]) -> Vec<String> {
     let finite = || values.iter().copied().filter(|v| v.is_finite() && *v != 0.0).map(f64::abs);
     let (largest, smallest) = (finite().fold(0.0, f64::max), finite().fold(f64::INFINITY, f64::min));

@@ -1,4 +1,4 @@
-//! `.await` on arrays: the executor's thread is free until the engine has the elements.
+//! `.await` on arrays: the executor's thread stays free until the elements are ready.
 
 use crate::array::Array;
 use crate::array::read::Snapshot;
@@ -8,7 +8,7 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The elements of an array, once they are there.
+/// Resolves when the elements of an array are ready.
 pub struct ReadyFuture {
     array: Array,
     loc: Loc,

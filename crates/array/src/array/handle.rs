@@ -1,4 +1,4 @@
-//! Arrays: the user's handle. A cell, and a layout over what it points at; views share the cell.
+//! The user's array handle: a cell, and a layout over its value. Views share the cell.
 
 use crate::array::attachments;
 use crate::runtime::node::Node;
@@ -10,24 +10,25 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An array: its elements may still be on their way. Cloning gives another handle on the same elements.
+/// An array whose elements may not be computed yet. Cloning returns another handle to the same elements.
 ///
-/// A handle may go to another thread, but is used by one at a time; to share, clone.
+/// A handle may move to another thread, but only one thread uses it at a time; clone it to share the array.
 pub struct Array {
     cell: NonNull<Node>,
-    /// Counted by views; that of a whole array is named by its cell.
+    /// Counted for views; the meta of a whole array belongs to its cell.
     meta: NonNull<Meta>,
     /// Elements before the first one of this view.
     offset: u64,
     view: bool,
-    /// Broadcast, or a view of what was: elements share their place, so none can be written.
+    /// Whether it is broadcast, or a view of a broadcast array: elements share memory, so none can be written.
     read_only: bool,
-    /// What is read through this handle counts as given: no gradient flows back.
+    /// Whether values read through this handle are constants: no gradient flows back.
     detached: bool,
     not_sync: PhantomData<std::cell::Cell<()>>,
 }
 
-// SAFETY: everything a handle reaches follows the nodes' protocol, which allows any thread; the handle itself is moved.
+// SAFETY: everything that a handle reaches follows the nodes' protocol, which allows any thread; the handle itself is
+// moved.
 unsafe impl Send for Array {}
 
 impl Array {
@@ -45,7 +46,7 @@ impl Array {
         }
     }
 
-    /// Another handle on the same cell, under another layout.
+    /// Another handle to the same cell, with another layout.
     pub(crate) fn view_as(&self, meta: &Meta, offset: u64) -> Array {
         self.cell().add_handle();
         let view = offset != 0 || !std::ptr::eq(meta, self.cell().meta());
@@ -58,13 +59,13 @@ impl Array {
     #[inline]
     fn counted(self) -> Array {
         if self.view {
-            // SAFETY: metas live in an `Arc`, and whoever lent this one still holds it.
+            // SAFETY: metas live in an `Arc`, and the lender of this one still holds it.
             unsafe { Arc::increment_strong_count(self.meta.as_ptr()) };
         }
         self
     }
 
-    /// All that the cell holds, whatever view of it this is.
+    /// A handle to the cell's whole value, whatever view of it this is.
     pub fn base(&self) -> Array {
         self.view_as(self.cell().meta(), 0)
     }
@@ -76,13 +77,13 @@ impl Array {
         base
     }
 
-    /// The shape, dtype and device of all that the cell holds.
+    /// The meta of the cell's whole value.
     pub fn base_meta(&self) -> &Meta {
         self.cell().meta()
     }
 
-    /// The elements as they are now: writing to either afterwards does not show in the other. Nothing is copied before
-    /// somebody writes.
+    /// A snapshot of the current elements: later writes to either array do not affect the other. Nothing is copied
+    /// until one of them is written.
     pub fn freeze(&self) -> Array {
         self.cell().with_current(|value| self.on_value(value))
     }
@@ -95,13 +96,13 @@ impl Array {
         Array { cell: NonNull::from(node), detached: false, ..*self }.counted()
     }
 
-    /// Another handle on the same elements, through which no gradient flows back.
+    /// Another handle to the same elements, through which no gradient flows back.
     pub fn detach(&self) -> Array {
         self.cell().add_handle();
         Array { detached: true, ..*self }.counted()
     }
 
-    /// Whether reads through this handle count as given.
+    /// Whether values read through this handle are constants.
     pub fn is_detached(&self) -> bool {
         self.detached
     }
@@ -111,15 +112,15 @@ impl Array {
         unsafe { self.cell.as_ref() }
     }
 
-    /// A number for the cell, nobody else's while a handle on it lives.
+    /// An id of the cell, unique while a handle to it lives.
     pub(crate) fn cell_id(&self) -> usize {
         self.cell.as_ptr() as usize
     }
 
-    /// Dtype and layout, interned.
+    /// Interned dtype and layout.
     #[inline]
     pub fn meta(&self) -> &Meta {
-        // SAFETY: a view counts its meta; that of a whole array is its cell's, which this handle keeps.
+        // SAFETY: a view counts its meta; that of a whole array belongs to its cell, which this handle keeps alive.
         unsafe { self.meta.as_ref() }
     }
 
@@ -165,12 +166,12 @@ impl Array {
         self.meta().shape().rank()
     }
 
-    /// Where the elements live.
+    /// The device of the elements.
     pub fn device(&self) -> Device {
         self.meta().device
     }
 
-    /// Whether both are handles on the same cell: writing to one may show in the other.
+    /// Whether both are handles to the same cell, so that a write to one may affect the other.
     pub fn shares_cell(&self, other: &Array) -> bool {
         self.cell == other.cell
     }
@@ -187,14 +188,14 @@ impl Drop for Array {
     #[inline]
     fn drop(&mut self) {
         if self.view {
-            // SAFETY: counted when the view was made. The tables have a count too, so nothing is freed here.
+            // SAFETY: counted when the view was created. The tables hold a count too, so nothing is freed here.
             unsafe { Arc::decrement_strong_count(self.meta.as_ptr()) };
         }
         let cell = self.cell();
         if !cell.drop_handle() {
             return;
         }
-        // While the cell still lives: its slot's next life may have an attachment of its own.
+        // While the cell is still alive, because the slot's next life may have an attachment of its own.
         if cell.is_attached() {
             attachments::remove(cell);
         }
@@ -213,12 +214,12 @@ impl Drop for Array {
     }
 }
 
-/// An argument of a pointwise op: an array, or a number in the program.
+/// An argument of a pointwise op: an array or a scalar.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {
     /// An array.
     Array(&'a Array),
-    /// A number without a width.
+    /// A number without a dtype.
     Scalar(Scalar),
 }
 

@@ -1,24 +1,24 @@
-//! Basic indexing: integers, slices, new axes and an ellipsis, turned into a layout and an offset. Never a copy.
+//! Basic indexing: integers, slices, new axes and an ellipsis become a layout and an offset. Never copies.
 
 use forerun_base::{Error, ErrorKind, Layout, MAX_RANK, Result, Shape};
 
 /// One item of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// One position; the dimension goes.
+    /// One position; the dimension is dropped.
     At(isize),
-    /// `start:stop:step`, as Python means it.
+    /// `start:stop:step`, with Python's meaning.
     Slice {
         /// First position.
         start: Option<isize>,
         /// One past the last.
         stop: Option<isize>,
-        /// Distance; not 0.
+        /// Step; not 0.
         step: isize,
     },
     /// A new dimension of extent 1.
     NewAxis,
-    /// All dimensions not named otherwise.
+    /// All dimensions that no other item covers.
     Ellipsis,
 }
 
@@ -27,7 +27,7 @@ impl Index {
     pub const ALL: Index = Index::Slice { start: None, stop: None, step: 1 };
 }
 
-/// The layout and the offset of what an index selects.
+/// The layout and offset of the elements that an index selects.
 pub(crate) fn select(layout: &Layout, index: &[Index]) -> Result<(Layout, isize)> {
     let rank = layout.shape.rank();
     let named = index.iter().filter(|i| matches!(i, Index::At(_) | Index::Slice { .. })).count();
@@ -79,7 +79,7 @@ pub(crate) fn select(layout: &Layout, index: &[Index]) -> Result<(Layout, isize)
                 if count > 0 {
                     offset += first * layout.strides()[axis];
                 }
-                // A step that would not fit is one that at most one element is left for.
+                // A step that overflows leaves at most one element.
                 keep(count as usize, layout.strides()[axis].wrapping_mul(step), &mut shape)?;
                 axis += 1;
             }

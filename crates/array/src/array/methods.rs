@@ -1,4 +1,4 @@
-//! Methods of arrays for Rust programs. Shape errors panic at the user's line; reading returns the error of what failed.
+//! Methods of arrays for Rust programs. Shape errors panic at the user's line; reads return the error of a failed op.
 
 use crate::array::index::Index;
 use crate::array::read::Snapshot;
@@ -73,13 +73,13 @@ impl Array {
         good(ops::reshape(self, dims, Loc::caller()))
     }
 
-    /// The dimensions reversed: a view.
+    /// Reverses the dimensions: a view.
     #[track_caller]
     pub fn t(&self) -> Array {
         good(ops::transpose(self, None))
     }
 
-    /// What an index selects: a view.
+    /// The elements that an index selects: a view.
     #[track_caller]
     pub fn at(&self, items: &[Index]) -> Array {
         good(ops::index(self, items))
@@ -99,25 +99,25 @@ impl Array {
         }
     }
 
-    /// Waits until the array can be read. Fails with the cause if the op that made it failed.
+    /// Waits until the array can be read. Fails with the cause if the op that produces it failed.
     #[track_caller]
     pub fn wait_to_read(&self) -> Result<()> {
         self.wait_to_read_with(&Wait::at(Loc::caller(), "wait_to_read"))
     }
 
-    /// Waits, and gives the only element.
+    /// Waits and returns the only element.
     #[track_caller]
     pub fn item(&self) -> Result<Scalar> {
         self.item_with(&Wait::at(Loc::caller(), "item"))
     }
 
-    /// Waits, and gives the elements without copying them.
+    /// Waits and returns the elements without copying them.
     #[track_caller]
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.snapshot_with(&Wait::at(Loc::caller(), "snapshot"))
     }
 
-    /// Waits, and gives the elements in row-major order as doubles.
+    /// Waits and returns the elements in row-major order as `f64`.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<f64>> {
         Ok(self.snapshot_with(&Wait::at(Loc::caller(), "to_vec"))?.to_f64())

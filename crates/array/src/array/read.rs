@@ -10,7 +10,7 @@ use crate::runtime::buffer::BufferRef;
 use crate::runtime::node::INLINE;
 use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, fail_point};
 
-/// The elements of an array as they were when it was read: not copied, and never changed afterwards.
+/// The elements of an array at the time it was read. They are not copied and never change.
 pub struct Snapshot {
     bytes: Bytes,
     offset: usize,
@@ -30,7 +30,7 @@ impl Snapshot {
             Bytes::Shared(buffer) => buffer.ptr(),
             Bytes::Own(words) => words.as_ptr() as *const u8,
         };
-        // The offset of a view stays inside its base; an address of a device is a number here.
+        // The offset of a view stays inside its base; a device address is only a number here.
         base.wrapping_add(self.offset)
     }
 
@@ -60,7 +60,7 @@ impl Snapshot {
     fn element(&self, at: isize) -> Scalar {
         let size = self.dtype.size();
         let mut bytes = [0u8; 16];
-        // SAFETY: the layout's elements lie inside the bytes the snapshot keeps.
+        // SAFETY: the layout's elements are inside the bytes that the snapshot keeps.
         unsafe {
             let from = self.ptr().offset(at * size as isize);
             std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size);
@@ -72,23 +72,23 @@ impl Snapshot {
     pub fn to_bytes(&self) -> Vec<u8> {
         let size = self.dtype.size();
         if self.layout.is_dense() && self.layout.shape.size() > 0 {
-            // SAFETY: dense elements, inside the bytes the snapshot keeps; bytes need no alignment.
+            // SAFETY: the elements are dense and inside the bytes that the snapshot keeps; bytes need no alignment.
             return unsafe { std::slice::from_raw_parts(self.ptr(), self.layout.shape.size() * size) }.to_vec();
         }
         self.elements().flat_map(|element| element.to_bytes(self.dtype)).collect()
     }
 
-    /// The elements in row-major order, as doubles.
+    /// The elements in row-major order, as `f64`.
     pub fn to_f64(&self) -> Vec<f64> {
         self.elements().map(Scalar::as_f64).collect()
     }
 }
 
-/// The elements of an array where they live, on a device perhaps, for another library to look at: kept and never changed.
+/// The elements of an array on their device, exported to another library: kept alive and never changed.
 pub struct Lent(Snapshot);
 
 impl Lent {
-    /// The first element. On an accelerator it is the device's address.
+    /// The address of the first element; a device address on an accelerator.
     pub fn address(&self) -> *const u8 {
         self.0.ptr()
     }
@@ -111,8 +111,8 @@ impl From<Snapshot> for Lent {
 }
 
 impl Array {
-    /// For an array on an accelerator, the same elements on the host: on their way. Who waits for them waits for what makes
-    /// the array, if that is not there.
+    /// For an array on an accelerator, a copy on the host that may not be complete. Waiting for it also waits for the
+    /// array.
     fn fetched<'a>(&self, wait: &Wait<'a>) -> Result<Option<(Array, Wait<'a>)>> {
         if self.device().is_host() {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Array {
         Ok(Some((here, Wait { origin, ..*wait })))
     }
 
-    /// Waits, and gives the elements without copying them; those of an accelerator are copied to the host.
+    /// Waits and returns the elements without copying them; those of an accelerator are copied to the host.
     pub fn snapshot_with(&self, wait: &Wait<'_>) -> Result<Snapshot> {
         if let Some((here, wait)) = self.fetched(wait)? {
             return here.snapshot_with(&wait);
@@ -131,7 +131,7 @@ impl Array {
         self.snapshot_in_place(wait)
     }
 
-    /// Waits, and gives the elements where they live, without copying them.
+    /// Waits and returns the elements on their device, without copying them.
     pub fn lend_with(&self, wait: &Wait<'_>) -> Result<Lent> {
         self.snapshot_in_place(wait).map(Lent)
     }
@@ -149,7 +149,7 @@ impl Array {
         Ok(Snapshot { bytes, offset: self.offset() as usize * dtype.size(), layout: self.layout(), dtype })
     }
 
-    /// Waits, and gives the only element.
+    /// Waits and returns the only element.
     pub fn item_with(&self, wait: &Wait<'_>) -> Result<Scalar> {
         if self.size() != 1 {
             return Err(Error::new(
@@ -166,7 +166,7 @@ impl Array {
         let (size, offset) = (dtype.size(), self.offset() as usize * dtype.size());
         self.read(wait, |value| {
             let mut bytes = [0u8; 16];
-            // SAFETY: the value is ready and open; the view's element lies inside it.
+            // SAFETY: the value is ready and open; the view's element is inside it.
             unsafe { std::ptr::copy_nonoverlapping(value.data().add(offset), bytes.as_mut_ptr(), size) };
             Scalar::from_bytes(&bytes, dtype)
         })

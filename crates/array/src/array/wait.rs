@@ -1,4 +1,4 @@
-//! Waiting: what a caller waits for, and the fast path that runs tiny work on the spot. Parking is the engine's.
+//! Waiting: the wait targets, and the fast path that runs tiny records inline. Only the engine parks.
 
 use crate::array::Array;
 use crate::observe::blockers;
@@ -17,25 +17,25 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How to wait: the line that waits, what it called, and who may interrupt.
+/// Options of a wait: the waiting line, the call, and the interrupt function.
 #[derive(Clone, Copy, Default)]
 pub struct Wait<'a> {
     /// The user's line.
     pub loc: Loc,
-    /// What the user called, for reports and messages.
+    /// The user's call, for reports and messages.
     pub call: &'static str,
-    /// The caller has looked at the thread's rule for blockers ([`sync_rule`](crate::sync_rule)) itself.
+    /// Whether the caller has already checked the thread's [`sync_rule`](crate::sync_rule).
     pub allowed: bool,
-    /// What is waited for, where that is not the op that makes the value: elements of a device are copied to be read.
+    /// The origin to report, if it is not the op that produces the value: device elements are copied to be read.
     pub origin: Option<Origin>,
-    /// The caller has seen that nobody wants to be asked ([`reads_plainly`](crate::reads_plainly)).
+    /// Whether the caller has checked that no hook applies ([`reads_plainly`](crate::reads_plainly)).
     pub plain: bool,
-    /// Asked now and then, and at once after a signal; true gives up.
+    /// Called now and then, and right after a signal; true ends the wait.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
 
 impl Wait<'_> {
-    /// Waiting at this line in this call, without a way to interrupt.
+    /// An uninterruptible wait at this line in this call.
     pub fn at(loc: Loc, call: &'static str) -> Wait<'static> {
         Wait { loc, call, ..Wait::default() }
     }
@@ -45,11 +45,11 @@ impl Wait<'_> {
     }
 }
 
-/// How long to wait for the planner's lock before asking again.
+/// How long to wait before trying the planner's lock again.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 
-/// Waits for one value. Everything before it is planned at once, however much: it may need none of that, and must not
-/// wait for it.
+/// Waits for one value. All records before it are planned at once, however many: the value may depend on none of them
+/// and must not wait for them.
 struct ValueTarget<'a> {
     node: &'a Node,
     age: AtomicU64,
@@ -106,7 +106,7 @@ impl WaitTarget for RoomTarget {
     }
 }
 
-/// Waits for everything submitted so far, on every thread; not for what others submit meanwhile.
+/// Waits for everything submitted so far, on every thread, but not for later submissions.
 struct AllTarget {
     tails: Vec<(&'static Window, u64)>,
     /// The tasks that were unfinished when everything was planned.
@@ -149,7 +149,8 @@ impl WaitTarget for AllTarget {
     }
 }
 
-/// Runs what leads to the value on the spot if it is little; never blocks. True if the value is settled afterwards.
+/// Runs the records that lead to the value inline if they are small; never blocks. Returns whether the value is settled
+/// afterwards.
 #[inline]
 pub(crate) fn settle_now(node: &Node) -> bool {
     node.is_settled() || make_now(node)
@@ -158,7 +159,7 @@ pub(crate) fn settle_now(node: &Node) -> bool {
 #[inline(never)]
 fn make_now(node: &Node) -> bool {
     if !node.meta().device.is_host() {
-        // Nothing of an accelerator is made on the spot.
+        // Nothing runs inline on an accelerator.
         return false;
     }
     // SAFETY: windows are never freed.
@@ -169,7 +170,7 @@ fn make_now(node: &Node) -> bool {
     node.is_settled()
 }
 
-/// Waits for a value, whatever becomes of it.
+/// Waits until a value is settled, ready or failed.
 fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     if settle_now(node) {
         return Ok(());
@@ -179,20 +180,20 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     blockers::wait(&target, wait.options(), wait.call, || target.origin.get().copied().unwrap_or_default())
 }
 
-/// In sync mode: the record just submitted runs before its submission returns.
+/// In sync mode, runs the record just submitted before its submission returns.
 pub(crate) fn run_now(node: &Node) {
     if settle_now(node) {
         return;
     }
-    // Nothing interrupts this wait, and nobody is to blame for it; a failure stays in the value for whoever reads it.
+    // Nothing interrupts this wait. A failure stays in the value and is raised when it is read.
     let target = ValueTarget { node, age: AtomicU64::new(0), origin: OnceLock::new() };
     let _ = runtime().engine.wait(&target, WaitOptions::default());
 }
 
-/// Records that a frontend leaves free in the window for its next op: more than any op submits.
+/// Records that a frontend keeps free in the window for its next op: more than any op submits.
 const SPARE: usize = 256;
 
-/// Whether the calling thread's window has room for any op, so that submitting one will not wait.
+/// Whether the calling thread's window has room for any op, so that submitting one will not block.
 #[inline]
 pub fn has_room() -> bool {
     let window = window::current();
@@ -200,8 +201,8 @@ pub fn has_room() -> bool {
     window.is_null() || unsafe { (*window).ring.has_room(SPARE) }
 }
 
-/// Holds the caller until its window has room. Called between two submissions, where an interrupt can end the wait;
-/// a submission that finds the window full waits too, but cannot be taken back half-way.
+/// Blocks until the caller's window has room. Called between two submissions, where an interrupt can end the wait. A
+/// submission that finds the window full blocks too, but cannot be undone halfway.
 pub fn make_room_with(wait: &Wait<'_>) -> Result<()> {
     if has_room() {
         return Ok(());
@@ -213,14 +214,14 @@ fn wait_for_room(window: &'static Window, options: WaitOptions<'_>) -> Result<()
     blockers::hold(&RoomTarget(window), options, blockers::HELD_BY_WINDOW, &runtime().held.window)
 }
 
-/// The window is full: the submitter helps until there is room.
+/// Helps until the full window has room.
 #[cold]
 pub(crate) fn make_room(window: &'static Window) {
-    // Nothing interrupts this wait: half a submission cannot be taken back.
+    // Nothing interrupts this wait, because half a submission cannot be undone.
     around(&|| drop(wait_for_room(window, WaitOptions::default())));
 }
 
-/// Waits inside a submission, without what the frontend holds.
+/// Waits inside a submission, with the frontend's lock released.
 fn around(work: &(dyn Fn() + Sync)) {
     match AROUND_WAIT.get() {
         Some(around) => around(work),
@@ -230,30 +231,31 @@ fn around(work: &(dyn Fn() + Sync)) {
 
 static AROUND_WAIT: OnceLock<AroundWait> = OnceLock::new();
 
-/// Calls what it is given, with whatever the frontend holds let go meanwhile.
+/// Calls its argument with the frontend's locks released.
 pub type AroundWait = fn(&(dyn Fn() + Sync));
 
-/// Installs what a frontend wants around a wait inside a submission, such as letting a global lock go. The first wins.
+/// Installs a frontend's wrapper for waits inside a submission, such as one that releases a global lock. The first one
+/// stays.
 pub fn set_around_wait(around: AroundWait) {
     let _ = AROUND_WAIT.set(around);
 }
 
 impl Array {
-    /// Runs what leads to this array on the spot if it is little; never blocks. True if the array is settled then:
-    /// reading it will not wait.
+    /// Runs the records that lead to this array inline if they are small; never blocks. Returns whether the array is
+    /// settled afterwards, so that reading it will not block.
     #[inline]
     pub fn settled_now(&self) -> bool {
         if self.cell().is_shared() { self.pin(settle_now) } else { settle_now(self.cell().current()) }
     }
 
-    /// Waits until the array can be read. Fails with the cause if the op that made it failed.
+    /// Waits until the array can be read. Fails with the cause if the op that produces it failed.
     #[inline]
     pub fn wait_to_read_with(&self, wait: &Wait<'_>) -> Result<()> {
         self.read(wait, |_| ())
     }
 
     /// Waits, then runs `f` on the ready value while it cannot be closed. If another thread points the cell at a newer
-    /// value meanwhile, that one is waited for.
+    /// value meanwhile, waits for that one.
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
         if !wait.plain {
@@ -280,7 +282,7 @@ impl Array {
         }
     }
 
-    /// Asks those who want to be asked before the thread reads.
+    /// Runs the thread's hooks for reads.
     #[inline(never)]
     fn look_around(&self, wait: &Wait<'_>) -> Result<()> {
         if read_hooks::reads_plainly() {
@@ -292,13 +294,13 @@ impl Array {
         Ok(())
     }
 
-    /// Runs `f` on the value, kept from being taken back meanwhile even if the cell is pointed at another.
+    /// Runs `f` on the value, which cannot be reclaimed meanwhile even if the cell is pointed at another.
     pub(crate) fn pin<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
         let value = self.cell().with_current(|value| {
             value.use_by_other();
             value as *const Node
         });
-        // SAFETY: nodes are never freed, and the use announced above keeps this life of it.
+        // SAFETY: nodes are never freed, and the use announced above keeps this generation alive.
         let value = unsafe { &*value };
         let result = f(value);
         value.done(value.is_large(), 1, 1);
@@ -306,17 +308,17 @@ impl Array {
     }
 }
 
-/// Waits until everything submitted so far is done, whatever becomes of it.
+/// Waits until everything submitted so far is settled.
 pub(crate) fn finish_all() {
     around(&|| {
         let target = AllTarget { tails: runtime().windows.tails(), tasks: OnceLock::new() };
-        // Inside a task nobody can wait; the caller looks for itself what has come of it.
+        // A wait inside a task fails; the caller checks the outcome itself.
         let _ = runtime().engine.wait(&target, WaitOptions::default());
     });
 }
 
-/// Waits for everything submitted so far, on every thread. Fails with the errors that nobody has seen yet. Of very many the
-/// last one only says how many more there are.
+/// Waits for everything submitted so far, on every thread. Fails with the errors that were not read yet. If there are
+/// very many, the last error states how many were omitted.
 pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
     wait_all_counted(wait).map_err(|(mut errors, more)| {
         if more > 0 {
@@ -326,7 +328,7 @@ pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
     })
 }
 
-/// The same; beside the errors, how many more there are.
+/// The same; returns the number of omitted errors separately.
 pub fn wait_all_counted(wait: &Wait<'_>) -> std::result::Result<(), (Vec<Error>, usize)> {
     let runtime = runtime();
     let one = |error: Error| (vec![error], 0);
@@ -343,7 +345,7 @@ pub fn wait_all_counted(wait: &Wait<'_>) -> std::result::Result<(), (Vec<Error>,
     Err((failures.into_iter().map(|e| e.read_at(wait.loc)).collect(), more))
 }
 
-/// Waits for everything submitted so far, on every thread. Fails with every error that nobody has seen yet.
+/// Waits for everything submitted so far, on every thread. Fails with all errors that were not read yet.
 #[track_caller]
 pub fn wait_all() -> std::result::Result<(), Vec<Error>> {
     wait_all_with(&Wait::at(Loc::caller(), blockers::EVERYTHING))

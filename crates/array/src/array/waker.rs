@@ -1,4 +1,4 @@
-//! Wakes an asynchronous task when an array is settled: a small engine task follows the task that makes the array.
+//! Wakes an asynchronous task when an array is settled: a small engine task follows the task that produces the array.
 
 use crate::array::Array;
 use crate::array::wait::Wait;
@@ -36,15 +36,15 @@ impl Work for Wake {
 }
 
 impl Array {
-    /// True if the array is settled; else `waker` is woken when it may be, perhaps on a thread of the engine, where it may submit
-    /// but not wait. Without workers the caller does the work here.
+    /// Returns true if the array is settled. Otherwise wakes `waker` when it may be, perhaps on a thread of the engine,
+    /// which may submit but not wait. In modes without workers the caller computes the array here.
     pub fn settled_or_wake(&self, waker: &Waker) -> bool {
         if self.settled_now() {
             return true;
         }
         let runtime = runtime();
         if *runtime.engine.mode() != Mode::Async {
-            // A failure is raised by the read that follows.
+            // The read that follows raises the failure.
             let _ = self.wait_to_read_with(&Wait { allowed: true, ..Wait::default() });
             return true;
         }
@@ -64,7 +64,8 @@ impl Array {
                 runtime.engine.spawn(TaskSpec { work, source: false }, std::slice::from_ref(task));
                 return false;
             }
-            // It was settled between the two looks. Whoever is woken may want the planner.
+            // It was settled between the two checks. The woken task may need the planner, so its lock is released
+            // first.
             drop(planner);
             waker.wake_by_ref();
             false

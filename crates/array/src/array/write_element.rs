@@ -1,9 +1,9 @@
 //! Writes one element of a value at rest on the user's thread, without submitting a record.
 //!
-//! A value is at rest when it is ready, only one cell points at it, every record that makes or reads it is done, and nobody
-//! else holds its bytes (`Node::is_at_rest`): the conditions of donation, checked for an open value. If another handle
-//! could read the cell, the cell is locked during the write. Any other write is submitted like an ordinary op, and so is every
-//! write that an observer wants to see. Nothing here waits or fails.
+//! A value is at rest when it is ready, only one cell points at it, every record that writes or reads it is done, and
+//! nothing else shares its bytes (`Node::is_at_rest`): the conditions of donation, checked for an open value. If
+//! another handle could read the cell, the cell is locked during the write. Any other write is submitted like an
+//! ordinary op, and so is every write that an observer wants to see. This module never waits or fails.
 //!
 //! If records in the window still name the value and they are small, they run inline first. Otherwise a loop of element
 //! writes would never catch up with itself: each write would submit a record that the next one finds unfinished.
@@ -21,22 +21,22 @@ use forerun_engine::Status;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Room for an element.
+/// Storage for one element.
 type Element = [u64; INLINE / 8];
 
-/// Whether the array is one element that may be written at once, if its value is at rest: of the host, and nobody wants to see
-/// what the thread submits.
+/// Whether the array is one host element that can be written directly if its value is at rest, and no observer wants to
+/// see the submission.
 #[inline]
 pub(crate) fn may_write(x: &Array) -> bool {
     is_element(x)
         && read_hooks::bits(read_hooks::OBSERVED) == 0
         && !submissions::is_on()
         && !trace::is_on()
-        // Off where tests want every record to be planned.
+        // Off when tests want every record to be planned.
         && runtime().tiny_limit_here() > 0
 }
 
-/// Writes such an element: what `value` holds, or the bits. False if that has to be submitted.
+/// Writes such an element, from `value` or from the bits. Returns false if the write must be submitted.
 #[inline(never)]
 pub(crate) fn write(x: &Array, value: Option<&Array>, bits: u64) -> bool {
     let element = match value {
@@ -48,14 +48,14 @@ pub(crate) fn write(x: &Array, value: Option<&Array>, bits: u64) -> bool {
 }
 
 thread_local! {
-    /// How many writes to submit before the next attempt to catch up, and after how many the last attempt was made.
+    /// Number of writes to submit before the next attempt to catch up, and the previous such number.
     static BACKOFF: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
-/// The most writes between two attempts: a value that takes long is not asked about with every element.
+/// Maximum number of writes between two attempts, so that a slow value is not polled for every element.
 const MOST_BACKOFF: u32 = 64;
 
-/// Runs what names the value, as far as that is little, without waiting. False if it is too early to try again.
+/// Runs small records that name the value, without blocking. Returns false if it is too early to try again.
 #[cold]
 fn catch_up(x: &Array) -> bool {
     let (left, pause) = BACKOFF.get();
@@ -71,7 +71,7 @@ fn catch_up(x: &Array) -> bool {
     true
 }
 
-/// Notes whether the value was at rest after all: if not, the next attempt comes later.
+/// Notes whether the value was at rest; if not, the next attempt comes later.
 fn caught_up(at_rest: bool) -> bool {
     let (_, pause) = BACKOFF.get();
     let pause = if at_rest { 0 } else { (2 * pause + 1).min(MOST_BACKOFF) };
@@ -79,7 +79,7 @@ fn caught_up(at_rest: bool) -> bool {
     at_rest
 }
 
-/// Writes `x op= values`, as the recipe says, for such an element. False if that has to be submitted.
+/// Writes `x op= values` for such an element, as the recipe states. Returns false if the write must be submitted.
 #[inline(never)]
 pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u64; 2]) -> bool {
     let operands = values.iter().filter_map(|value| match value {
@@ -98,7 +98,7 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
     let target = made.as_mut_ptr().cast();
     // SAFETY: all operands and the result have one element, and there is room for it.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.run(|k| elements[k].as_ptr().cast(), &words, target) }));
-    // An op that fails here is submitted like any other, and fails again as a record with its line.
+    // An op that fails here is submitted as usual, and fails again as a record with its line.
     matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
 }
 
@@ -107,7 +107,7 @@ fn is_element(x: &Array) -> bool {
     x.size() == 1 && x.device().is_host()
 }
 
-/// The only element of an array, if it is there.
+/// The only element of an array, if it is ready.
 fn load(x: &Array) -> Option<Element> {
     if !is_element(x) {
         return None;
@@ -116,7 +116,7 @@ fn load(x: &Array) -> Option<Element> {
     x.cell().with_current(|value| {
         (value.status() == Status::Ready).then(|| {
             let mut element = Element::default();
-            // SAFETY: the value is ready and kept open; the view's element lies inside it and fits.
+            // SAFETY: the value is ready and kept open; the view's element is inside it and fits.
             unsafe {
                 let from = value.data().add(x.offset() as usize * size);
                 std::ptr::copy_nonoverlapping(from, element.as_mut_ptr().cast::<u8>(), size);
@@ -133,8 +133,8 @@ fn store(x: &Array, element: &Element) -> bool {
         if !value.is_at_rest() {
             return false;
         }
-        // SAFETY: the view's element lies inside the value, which nobody else can look at: it is at rest, and whoever has
-        // another handle on the cell waits for its lock.
+        // SAFETY: the view's element is inside the value, which no other thread can read: it is at rest, and a thread
+        // with another handle to the cell waits for its lock.
         unsafe {
             let to = value.data().add(x.offset() as usize * size);
             std::ptr::copy_nonoverlapping(element.as_ptr().cast::<u8>(), to, size);

@@ -1,7 +1,7 @@
 //! Blockers: which lines of the program waited, for how long, and for what.
 //!
-//! Noted always, but only when a call really waited: what was there, or could be made on the spot, is no wait. So the
-//! lock around the table costs nothing next to the wait itself.
+//! Waits are always recorded, but only if a call really waited: a value that was ready, or that ran inline, is no wait.
+//! The lock around the table is therefore cheap compared to the wait itself.
 
 use crate::observe::origin::Origin;
 use crate::observe::trace;
@@ -16,14 +16,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What a wait for everything is called.
+/// The call name of a wait for everything.
 pub(crate) const EVERYTHING: &str = "wait_all";
-/// What a hold for room in the window is called.
+/// The call name of a submission that blocked on a full window.
 pub(crate) const HELD_BY_WINDOW: &str = "hold: window full";
-/// What a hold for queued host data is called.
+/// The call name of a submission that blocked on queued host data.
 pub(crate) const HELD_BY_HOST: &str = "hold: host data queued";
 
-/// Lines that are remembered; a program that is compiled line by line may have any number.
+/// Maximum number of lines kept; a program that compiles code line by line may have any number.
 const MOST_LINES: usize = 8192;
 
 /// One wait.
@@ -33,28 +33,28 @@ pub struct Waiting {
     pub loc: Loc,
     /// What it called.
     pub call: &'static str,
-    /// The op whose value it waited for, and its line. Unknown for a wait for everything, and for a hold.
+    /// The op whose value it waited for, and its line. Unknown for a wait for everything and for a blocked submission.
     pub origin: Origin,
-    /// How long it did nothing.
+    /// Time spent idle.
     pub parked: Duration,
-    /// How long it ran tasks and pieces of tasks.
+    /// Time spent running tasks and pieces of tasks.
     pub helped: Duration,
-    /// How long it took, planning included.
+    /// Total time, including planning.
     pub time: Duration,
 }
 
 /// All waits of one call at one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocker {
-    /// How often it waited.
+    /// Number of waits.
     pub count: u64,
-    /// How long it did nothing, altogether.
+    /// Total time spent idle.
     pub parked: Duration,
-    /// How long it ran tasks and pieces of tasks, altogether.
+    /// Total time spent running tasks and pieces of tasks.
     pub helped: Duration,
-    /// How long it took altogether, planning included.
+    /// Total time, including planning.
     pub time: Duration,
-    /// The longest wait: its line and its call are those of all.
+    /// The longest wait; all waits share its line and call.
     pub longest: Waiting,
 }
 
@@ -79,7 +79,7 @@ thread_local! {
 }
 
 impl Blockers {
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.0.lock())
     }
@@ -95,7 +95,7 @@ impl Blockers {
     }
 }
 
-/// Forgets the half of the lines that waited least.
+/// Drops the half of the lines that waited least.
 fn forget_short(all: &mut HashMap<(Loc, &'static str), Blocker, WordHash>) {
     let mut times: Vec<Duration> = all.values().map(|blocker| blocker.time).collect();
     let middle = times.len() / 2;
@@ -108,7 +108,7 @@ fn forget_short(all: &mut HashMap<(Loc, &'static str), Blocker, WordHash>) {
     });
 }
 
-/// Waits in the engine, and notes it if it comes to that. A wait that was interrupted is not noted: it has no end.
+/// Waits in the engine, and records the wait if it blocks. An interrupted wait is not recorded.
 pub(crate) fn wait(
     target: &dyn WaitTarget,
     options: WaitOptions<'_>,
@@ -131,7 +131,7 @@ pub(crate) fn wait(
     Ok(())
 }
 
-/// The same for a hold of a submitter, which is counted too.
+/// The same for a submission that blocks, which is counted too.
 pub(crate) fn hold(
     target: &dyn WaitTarget,
     options: WaitOptions<'_>,
@@ -141,7 +141,7 @@ pub(crate) fn hold(
     counter.during(|| wait(target, options, call, Origin::default))
 }
 
-/// Every line that waited so far, on any thread, the one that took longest altogether first.
+/// Every line that waited so far, on any thread, by total time in descending order.
 pub fn blockers() -> Vec<Blocker> {
     // A line of a frontend may have several locs.
     let mut lines: HashMap<(String, &'static str), Blocker> = HashMap::new();
@@ -155,7 +155,7 @@ pub fn blockers() -> Vec<Blocker> {
     lines.into_iter().map(|(_, blocker)| blocker).collect()
 }
 
-/// Forgets the waits so far.
+/// Clears the recorded waits.
 pub fn reset_blockers() {
     runtime().blockers.0.lock().clear();
 }

@@ -1,8 +1,8 @@
-//! Captures: what a function submitted, noted once, to be submitted again on other inputs in one go.
+//! Captures: the ops that a function submitted, recorded once and replayed on other inputs in one call.
 //!
-//! A program names arrays by place: an input, an outside array (a parameter, read as it is at the time of the replay), or the
-//! result of an earlier step. It replays what was submitted, not what decided about it: a function that read a value while
-//! it was captured, walked back, or wrote into its inputs gives no program.
+//! A program refers to arrays by slot: an input, an outside array (a parameter, read at the time of the replay), or the
+//! result of an earlier step. It replays the submitted ops, not the control flow: a function that read a value while it
+//! was captured, ran backward, or wrote to its inputs gives no program.
 
 use crate::array::attachments;
 use crate::array::{Arg, Array};
@@ -26,7 +26,7 @@ enum Slot {
     Result(usize),
 }
 
-/// An array as a step sees it.
+/// An array as a step refers to it.
 #[derive(Clone)]
 struct Place {
     slot: Slot,
@@ -42,7 +42,7 @@ struct Step {
     /// The cell it writes; `None` for a new array.
     writes: Option<Place>,
     loc: Loc,
-    /// Results that nothing reads after this step.
+    /// Results that no later step reads.
     last_use_of: Vec<usize>,
 }
 
@@ -50,7 +50,7 @@ struct Step {
 pub struct CapturedProgram {
     inputs: Vec<Arc<Meta>>,
     outside: Vec<Array>,
-    /// Shared with the windows of the threads that replay it, until what they submitted is done.
+    /// Shared with the windows of the threads that replay it, until the records they submitted are done.
     steps: Arc<Vec<Step>>,
     outputs: Vec<Place>,
     results: usize,
@@ -58,14 +58,14 @@ pub struct CapturedProgram {
 
 #[derive(Default)]
 struct SegmentBuilder {
-    /// Every array seen, inputs first, so that no other gets its cell meanwhile.
+    /// Every array seen, inputs first, kept alive so that no other array gets its cell meanwhile.
     kept: Vec<Array>,
     slots: HashMap<usize, Slot>,
     outside: Vec<Array>,
     steps: Vec<Step>,
     results: usize,
     unfit: bool,
-    /// The inputs that were written into, by number.
+    /// Indices of the inputs that were written.
     written: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl SegmentBuilder {
             self.slots.insert(array.cell_id(), slot);
             slot
         });
-        // Whether an input is detached is for each call to say.
+        // Each replay decides whether its inputs are detached.
         let given = matches!(slot, Slot::Input(i) if self.kept[i].is_detached());
         Place { slot, meta: array.meta().share(), offset: array.offset(), detached: array.is_detached() && !given }
     }
@@ -122,7 +122,7 @@ pub fn whole_inputs(inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
     inputs.iter().map(|x| if x.is_view() { copy(x, loc) } else { Ok((*x).clone()) }).collect()
 }
 
-/// Brings writes into the copies that [`whole_inputs`] made of views back to the views.
+/// Copies writes to the arrays that [`whole_inputs`] made from views back to the views.
 pub fn write_back(given: &[&Array], whole: &[Array], written: &[usize], loc: Loc) -> Result<()> {
     for &i in written.iter().filter(|&&i| given[i].is_view()) {
         assign(given[i], Arg::Array(&whole[i]), loc)?;
@@ -131,11 +131,11 @@ pub fn write_back(given: &[&Array], whole: &[Array], written: &[usize], loc: Loc
 }
 
 impl Capture {
-    /// Notes what the calling thread submits from now on. `inputs` are what [`whole_inputs`] gave.
+    /// Records what the calling thread submits from now on. `inputs` come from [`whole_inputs`].
     pub fn begin(inputs: &[Array]) -> Rc<Capture> {
         let mut draft = SegmentBuilder::default();
         for (i, input) in inputs.iter().enumerate() {
-            // Of two inputs in one cell nobody can tell which one was read.
+            // If two inputs share a cell, reads cannot be attributed to one of them.
             draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
             draft.kept.push(input.clone());
         }
@@ -145,7 +145,7 @@ impl Capture {
         capture
     }
 
-    /// The inputs that were written into so far, by number. See [`write_back`].
+    /// Indices of the inputs written so far. See [`write_back`].
     pub fn written(&self) -> Vec<usize> {
         self.draft.borrow().written.clone()
     }
@@ -156,7 +156,7 @@ impl Capture {
         remove_observer(&observer);
     }
 
-    /// Ends the capture; `None` if what was submitted cannot be submitted again as it is.
+    /// Ends the capture; returns `None` if the submissions cannot be replayed.
     pub fn finish(self: Rc<Self>, outputs: &[&Array]) -> Option<CapturedProgram> {
         self.abandon();
         let mut draft = std::mem::take(&mut *self.draft.borrow_mut());
@@ -175,7 +175,7 @@ impl Capture {
     }
 }
 
-/// Results are let go as early as the function itself would have: what nobody holds can be fused and dropped.
+/// Drops results as early as the function itself would have, because values without handles can be fused or dropped.
 fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
     let mut needed = vec![false; results];
     for place in outputs {
@@ -203,10 +203,10 @@ fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
 }
 
 impl CapturedProgram {
-    /// Submits every step again, on other inputs. Random numbers are drawn anew.
+    /// Submits every step again with other inputs. Random numbers are drawn anew.
     pub fn replay(&self, inputs: &[&Array], loc: Loc) -> Result<Vec<Array>> {
         let replayed = self.submit_steps(inputs, loc);
-        // The program may be dropped before what was submitted is done.
+        // The program may be dropped before the submitted records are done.
         window().keep_alive(&self.steps);
         replayed
     }

@@ -1,10 +1,10 @@
 //! Holders: which lines of the program hold how many bytes.
 //!
-//! Every buffer that is not small is booked on the account of the op and the loc that made it: when it is taken, and
-//! when it goes back. Accounts live as long as the process, as locs do, so giving bytes back takes no lock. Finding an
-//! account takes the lock only if a direct-mapped table of recently used accounts does not have it. Elements written at
-//! once make no buffer, and leave theirs where it is booked. The sums are exact at rest and may be a buffer off while
-//! others work.
+//! Every buffer that is not small is charged to the account of the op and loc that made it, and credited when it is
+//! freed. Accounts live as long as the process, as locs do, so releasing bytes takes no lock. Finding an account takes
+//! the lock only if a direct-mapped table of recently used accounts does not contain it. Direct element writes allocate
+//! no buffer and leave the charge where it is. The sums are exact when nothing runs; otherwise they may be off by a
+//! buffer.
 
 use forerun_base::{Loc, WordHash};
 use parking_lot::Mutex;
@@ -12,23 +12,23 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
 
-/// Buffers of fewer bytes are booked nowhere: finding the account would cost more than the op.
+/// Smaller buffers are not charged: finding the account would cost more than the op.
 pub(crate) const LEAST: usize = 4096;
 
-/// What the arrays made at one line, by one op, hold.
+/// Live bytes of the arrays made by one op at one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The user's line.
     pub loc: Loc,
     /// The op.
     pub op: &'static str,
-    /// Bytes that are live.
+    /// Live bytes.
     pub bytes: usize,
-    /// How many arrays they belong to.
+    /// Number of arrays they belong to.
     pub arrays: usize,
 }
 
-/// The account of a line.
+/// The account of an op at a line.
 pub(crate) struct Account {
     op: &'static str,
     loc: Loc,
@@ -60,7 +60,7 @@ const RECENT: usize = 256;
 /// All accounts.
 pub(crate) struct Holders {
     all: Mutex<HashMap<(&'static str, Loc), &'static Account, WordHash>>,
-    /// Accounts that were used last, by a hash of op and line; null where there is none.
+    /// Recently used accounts, by a hash of op and line; null if empty.
     recent: [AtomicPtr<Account>; RECENT],
 }
 
@@ -76,7 +76,7 @@ impl Holders {
     pub(crate) fn account(&self, op: &'static str, loc: Loc) -> &'static Account {
         let mixed = (op.as_ptr() as u64 ^ (loc.id() as u64) << 24).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &self.recent[(mixed >> 56) as usize % RECENT];
-        // SAFETY: the table names leaked accounts alone, which were made before they were published.
+        // SAFETY: the table contains only leaked accounts, which were initialised before they were published.
         match unsafe { place.load(Ordering::Acquire).as_ref() } {
             Some(account) if account.is_of(op, loc) => account,
             _ => self.find(op, loc, place),
@@ -91,17 +91,17 @@ impl Holders {
         account
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.all.lock())
     }
 
-    /// Those who hold something, the largest first.
+    /// Accounts with live bytes, the largest first.
     pub(crate) fn all(&self) -> Vec<Holder> {
         let mut all: Vec<Holder> = Vec::new();
         for account in self.all.lock().values() {
             let (bytes, arrays) = (account.bytes.load(Relaxed), account.arrays.load(Relaxed));
-            // Both are looked at one after the other: an array may have come or gone in between.
+            // The two are read one after the other: an array may have been added or freed in between.
             if bytes > 0 && arrays > 0 {
                 all.push(Holder { loc: account.loc, op: account.op, bytes, arrays });
             }

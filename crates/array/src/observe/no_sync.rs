@@ -1,7 +1,7 @@
-//! Where a thread has said that it does not mean to wait: every blocker is refused, or told of.
+//! `no_sync`: a thread declares that it does not intend to wait, and every blocker raises or warns.
 //!
-//! A value that is already there is refused too: whether it is there is a matter of luck, and a program that passes must
-//! pass every time. Submissions are never refused, even if they are held.
+//! Reading a value that is already computed is an error too: whether it is computed depends on timing, and a program
+//! that passes must pass every time. Submissions never raise, even if they block.
 
 use crate::array::Array;
 use crate::array::wait::Wait;
@@ -10,19 +10,19 @@ use crate::observe::origin;
 use crate::observe::read_hooks;
 use forerun_base::{Error, ErrorKind, Result};
 
-/// What becomes of a call that must wait for a value.
+/// What happens to a call that must wait for a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncRule {
     /// It waits.
     #[default]
     Allowed,
-    /// It is told of on the standard error stream, and waits.
+    /// It prints a warning to standard error and waits.
     Warned,
     /// It fails.
     Refused,
 }
 
-/// What becomes of the calling thread's blockers.
+/// The calling thread's rule for blockers.
 #[inline]
 pub fn sync_rule() -> SyncRule {
     match read_hooks::bits(read_hooks::WARNED | read_hooks::REFUSED) {
@@ -32,7 +32,7 @@ pub fn sync_rule() -> SyncRule {
     }
 }
 
-/// Says what becomes of the calling thread's blockers from now on; returns the former rule.
+/// Sets the calling thread's rule for blockers; returns the previous one.
 pub fn set_sync_rule(rule: SyncRule) -> SyncRule {
     let former = sync_rule();
     let bits = match rule {
@@ -44,7 +44,7 @@ pub fn set_sync_rule(rule: SyncRule) -> SyncRule {
     former
 }
 
-/// Runs `f` under a rule for the blockers of this thread; afterwards the former rule holds again.
+/// Runs `f` under a rule for blockers of this thread, then restores the previous rule.
 pub fn no_sync<R>(rule: SyncRule, f: impl FnOnce() -> R) -> R {
     struct Former(SyncRule);
     impl Drop for Former {
@@ -56,7 +56,7 @@ pub fn no_sync<R>(rule: SyncRule, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The error of a blocker where none is meant to be; `array` is what it reads, none if that is everything.
+/// The error of a blocker under [`SyncRule::Refused`]; `array` is the array read, or `None` for a wait for everything.
 #[cold]
 pub fn refusal(wait: &Wait<'_>, array: Option<&Array>) -> Error {
     let mut text = String::from("waits inside no_sync");
@@ -69,18 +69,18 @@ pub fn refusal(wait: &Wait<'_>, array: Option<&Array>) -> Error {
             text.push_str(known.op);
         }
     }
-    // The op submitted there is the one waited for; the call stands in the place of the op that failed.
+    // The loc of the op that is waited for; the blocking call replaces the name of the failed op.
     Error::new(ErrorKind::Runtime, text).in_op(wait.call).submitted_at(known.loc).read_at(wait.loc)
 }
 
-/// Looks at the rule before a wait that no frontend has looked at.
+/// Applies the rule before a wait that no frontend has checked.
 pub(crate) fn check(wait: &Wait<'_>, array: Option<&Array>) -> Result<()> {
     if wait.allowed || sync_rule() == SyncRule::Allowed {
         return Ok(());
     }
     let error = refusal(wait, array);
     if sync_rule() == SyncRule::Refused {
-        // A capture notes that the thread meant to read.
+        // A capture must learn that the thread tried to read.
         observers::note_unrepeatable();
         return Err(error);
     }

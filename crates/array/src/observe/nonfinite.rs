@@ -1,9 +1,9 @@
-//! Finding the op that made the first NaN or infinity out of finite numbers.
+//! Finds the op that produced the first NaN or infinity from finite numbers.
 //!
-//! An observer of the thread submits, after every op with a float result, whether all elements of the result are finite,
-//! and the same for its inputs. Nobody waits for the answers: they are looked at when the thread reads something
-//! anyway, and at the end. Ops without inputs are not blamed: a constant that is not finite is meant to be so; nor are
-//! those that are handed such a number.
+//! After every op with a float result, an observer of the thread submits a check that all elements of the result are
+//! finite, and the same for its inputs. No thread waits for the checks: they are read when the thread reads a value
+//! anyway, and at the end. Ops without inputs are not reported, because a nonfinite constant is intended; nor are ops
+//! with a nonfinite scalar argument.
 
 use crate::array::wait::Wait;
 use crate::array::{Arg, Array};
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What is asked about an op: scalars that say whether all elements are finite.
+/// The checks of an op: scalars that state whether all elements are finite.
 struct Question {
     origin: Origin,
     dtype: DType,
@@ -27,12 +27,12 @@ struct Question {
     inputs: Vec<Array>,
 }
 
-/// Asks about every op that its thread submits.
+/// Checks every op that its thread submits.
 #[derive(Default)]
 struct Detector {
     questions: RefCell<VecDeque<Question>>,
     found: RefCell<Option<Error>>,
-    /// The first one is found: nothing more is asked.
+    /// The first nonfinite result was found: no more checks are submitted.
     over: Cell<bool>,
 }
 
@@ -40,7 +40,7 @@ thread_local! {
     static DETECTOR: RefCell<Option<Rc<Detector>>> = const { RefCell::new(None) };
 }
 
-/// Whether the calling thread looks for what is not finite: its reads may wait for more than their value.
+/// Whether the calling thread detects nonfinite values; its reads may then wait for more than their value.
 #[inline]
 pub fn detects_nonfinite() -> bool {
     read_hooks::bits(read_hooks::DETECTS) != 0
@@ -50,7 +50,7 @@ fn set_detects(on: bool) {
     read_hooks::set(read_hooks::DETECTS, if on { read_hooks::DETECTS } else { 0 });
 }
 
-/// The calling thread looks for what is not finite from now on.
+/// Starts the detection on the calling thread.
 pub fn start_detecting() -> Result<()> {
     if detects_nonfinite() {
         return Err(Error::new(ErrorKind::Runtime, "is on already").in_op("detect_nonfinite"));
@@ -62,7 +62,8 @@ pub fn start_detecting() -> Result<()> {
     Ok(())
 }
 
-/// The calling thread looks no longer. Waits, and fails if something was found that no read has told yet.
+/// Ends the detection on the calling thread. Waits, and fails if a nonfinite result was found that no read has
+/// reported.
 pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
     let Some(detector) = DETECTOR.take() else { return Ok(()) };
     set_detects(false);
@@ -71,7 +72,7 @@ pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
     detector.tell(wait)
 }
 
-/// The calling thread looks no longer, and nobody wants an answer: does not wait.
+/// Ends the detection on the calling thread without waiting or reporting.
 pub fn abandon_detecting() {
     if let Some(detector) = DETECTOR.take() {
         set_detects(false);
@@ -80,13 +81,13 @@ pub fn abandon_detecting() {
     }
 }
 
-/// Runs `f` and looks for the first op in it that makes a NaN or an infinity out of finite numbers.
+/// Runs `f` and detects the first op in it that produces a NaN or an infinity from finite numbers.
 #[track_caller]
 pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
     struct Stop;
     impl Drop for Stop {
         fn drop(&mut self) {
-            // Only after a panic is there still something to stop; then nobody wants an answer.
+            // Only after a panic is the detection still on here; it is not reported then.
             abandon_detecting();
         }
     }
@@ -98,7 +99,7 @@ pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
     Ok(result)
 }
 
-/// The calling thread reads: fails if something was found that no read has told yet.
+/// Called when the thread reads: fails if a nonfinite result was found that no read has reported.
 pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
     if detects_nonfinite() { look(wait) } else { Ok(()) }
 }
@@ -106,7 +107,7 @@ pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
 #[cold]
 fn look(wait: &Wait<'_>) -> Result<()> {
     let Some(detector) = DETECTOR.with_borrow(Clone::clone) else { return Ok(()) };
-    // The answers are read, too.
+    // Off meanwhile, because this reads the checks.
     set_detects(false);
     let told = detector.tell(wait);
     set_detects(true);
@@ -128,12 +129,12 @@ impl Detector {
         }
     }
 
-    /// Reads the answers to a question, which fails only if that is interrupted.
+    /// Reads the results of a check; fails only if that is interrupted.
     fn hear(&self, question: &Question, wait: &Wait<'_>) -> Result<()> {
         let finite = |answer: &Array| match answer.item_with(&Wait { allowed: true, ..*wait }) {
             Ok(item) => Ok(item.as_f64() != 0.0),
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
-            // What failed tells its own reader.
+            // A failed value is reported by its own reader.
             Err(_) => Ok(true),
         };
         if finite(&question.result)? {
@@ -152,7 +153,7 @@ impl Detector {
         Ok(())
     }
 
-    /// Hears what is answered already, so that a long program does not pile up questions.
+    /// Reads finished checks, so that they do not pile up in a long program.
     fn hear_settled(&self) {
         let is_settled = |x: &Array| x.cell().with_current(|value| value.is_settled());
         loop {
@@ -163,14 +164,14 @@ impl Detector {
             let Some(question) = questions.pop_front() else { return };
             drop(questions);
             set_detects(false);
-            // Nothing interrupts what does not wait.
+            // An interrupt is impossible, because this does not wait.
             let _ = unobserved(|| self.hear(&question, &Wait::default()));
             set_detects(true);
         }
     }
 }
 
-/// Whether all elements are finite, as a scalar; `None` for what always is.
+/// Submits a check that all elements are finite, a scalar; `None` if they always are.
 fn ask(x: &Array, loc: Loc) -> Option<Array> {
     if x.dtype().kind() != Kind::Float || x.size() == 0 {
         return None;
@@ -179,11 +180,11 @@ fn ask(x: &Array, loc: Loc) -> Option<Array> {
     ops::reduce(ReduceKind::Min, &finite, None, false, loc).ok()
 }
 
-/// Whether a number that was handed to the op is not finite.
+/// Whether a scalar argument of the op is not finite.
 fn has_nonfinite_number(signature: &Signature, immediates: [u64; 2]) -> bool {
     let (dtype, count) = match signature.attrs {
         Attrs::Point { compute, scalars, .. } => (compute, scalars.count_ones() as usize),
-        // Its other word is an offset, too small to be taken for such a number.
+        // The other immediate is an offset, too small to be mistaken for a nonfinite number.
         Attrs::Update(_) if signature.inputs.len() == 1 => (signature.out.dtype, 2),
         _ => return false,
     };
@@ -195,7 +196,7 @@ impl Observer for Detector {
         if self.over.get() || note.inputs.is_empty() || has_nonfinite_number(note.signature, note.immediates) {
             return;
         }
-        // Questions are no part of the program: no tape and no capture may see them.
+        // Checks are not part of the program: no tape and no capture may see them.
         unobserved(|| {
             let result = note.freeze_result();
             let Some(result) = ask(&result, note.loc) else { return };
@@ -220,7 +221,7 @@ mod tests {
         start_detecting().unwrap();
         for _ in 0..100 {
             x = ops::pointwise(Point::Multiply, &[Arg::Array(&x), Arg::Scalar(Scalar::Float(1.0))], loc).unwrap();
-            // Another thread may be planning just now.
+            // Another thread may be planning at the moment.
             while !x.settled_now() {
                 std::thread::yield_now();
             }

@@ -1,5 +1,5 @@
-//! Observers of a thread's submissions: a tape that records them for gradients, a capture that records them for replay.
-//! Off the hot path: a thread without observers pays one look at a flag of its own.
+//! Observers of a thread's submissions: a tape records them for gradients, a capture for replay. A thread without
+//! observers pays one test of a flag of its own.
 
 use crate::array::Array;
 use crate::observe::read_hooks;
@@ -13,12 +13,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Sees what its thread submits.
+/// Sees the submissions of its thread.
 pub trait Observer {
-    /// An op was submitted. Cells that it writes still point at what they held before.
+    /// Called when an op was submitted. Cells that it writes still point at their previous values.
     fn submitted(&self, note: &ObservedOp<'_>);
 
-    /// The thread did what submitting again would not repeat: it read a value, or changed what is kept about an array.
+    /// Called when the thread did something that a replay would not repeat: it read a value, or changed an attachment.
     fn unrepeatable(&self) {}
 }
 
@@ -27,13 +27,13 @@ pub struct ObservedOp<'a> {
     /// Op, metas and attributes.
     pub signature: &'a Arc<Signature>,
     pub(crate) recipe: &'a Recipe,
-    /// The inputs; a view stands for the elements that are read through it.
+    /// The inputs; a view stands for the elements that it selects.
     pub inputs: &'a [Array],
-    /// Scalars in the dtype computed in, offsets, random keys.
+    /// Scalars in the computation dtype, offsets, random keys.
     pub immediates: [u64; 2],
-    /// The array that holds the result: a new one, or the one that is written.
+    /// The array of the result: a new one, or the one that is written.
     pub target: &'a Array,
-    /// Whether the target was there before.
+    /// Whether the target existed before.
     pub in_place: bool,
     /// The user's line.
     pub loc: Loc,
@@ -41,7 +41,7 @@ pub struct ObservedOp<'a> {
 }
 
 impl ObservedOp<'_> {
-    /// The result, whatever becomes of the target.
+    /// A snapshot of the result, independent of later writes to the target.
     pub fn freeze_result(&self) -> Array {
         let shown = self.target.base();
         shown.on_value(self.value)
@@ -52,20 +52,20 @@ thread_local! {
     static OBSERVERS: RefCell<Vec<Rc<dyn Observer>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Submissions look at their window, which they have at hand; reads at the word. Returns the former setting.
+/// Sets the flag in the window, for submissions, and in the read hooks, for reads. Returns the previous setting.
 fn set_observed(on: bool) -> bool {
     read_hooks::set(read_hooks::OBSERVED, if on { read_hooks::OBSERVED } else { 0 });
     // SAFETY: our own window; no other reference to the owner's part is alive, and none is kept.
     std::mem::replace(&mut unsafe { window().owner() }.observed, on)
 }
 
-/// The calling thread's submissions are seen by this observer too, from now on.
+/// Adds an observer of the calling thread's submissions.
 pub fn add_observer(observer: Rc<dyn Observer>) {
     OBSERVERS.with_borrow_mut(|all| all.push(observer));
     set_observed(true);
 }
 
-/// The calling thread's submissions are no longer seen by this observer. Returns whether they were.
+/// Removes an observer of the calling thread's submissions. Returns whether it was present.
 pub fn remove_observer(observer: &Rc<dyn Observer>) -> bool {
     let (removed, left) = OBSERVERS.with_borrow_mut(|all| {
         let found = all.iter().rposition(|o| Rc::ptr_eq(o, observer));
@@ -76,7 +76,7 @@ pub fn remove_observer(observer: &Rc<dyn Observer>) -> bool {
 }
 
 fn each(f: impl Fn(&dyn Observer)) {
-    // An observer may submit, and add or remove observers: none is borrowed meanwhile.
+    // An observer may submit, and add or remove observers, so the list is not borrowed meanwhile.
     let all = OBSERVERS.with_borrow(Vec::clone);
     all.iter().for_each(|o| {
         fail_point!("observer.call");
@@ -84,7 +84,7 @@ fn each(f: impl Fn(&dyn Observer)) {
     });
 }
 
-/// Runs `f`, whose submissions nobody sees.
+/// Runs `f` without observers.
 pub(crate) fn unobserved<R>(f: impl FnOnce() -> R) -> R {
     let former = set_observed(false);
     let result = f();
@@ -92,7 +92,7 @@ pub(crate) fn unobserved<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Tells the observers of a submission.
+/// Notifies the observers of a submission.
 #[cold]
 pub(crate) fn notify(
     recipe: &Recipe,
@@ -115,7 +115,7 @@ pub(crate) fn notify(
     each(|o| o.submitted(&note));
 }
 
-/// The thread does what submitting again would not repeat.
+/// Notes that the thread does something that a replay would not repeat.
 #[inline]
 pub fn note_unrepeatable() {
     if read_hooks::bits(read_hooks::OBSERVED) != 0 {

@@ -1,5 +1,5 @@
-//! Where a value comes from: the op that makes it and the line that submitted it. Values do not carry that; it is read
-//! off their record or their flight, and only by those who ask: a wait that lasts, a refusal.
+//! The origin of a value: the op that produces it and the line that submitted it. Values do not store it; it is read
+//! from their record or flight, and only for a long wait or an error message.
 
 use crate::runtime::node::Node;
 use crate::runtime::planner::Planner;
@@ -18,14 +18,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a value, if this record makes it.
+    /// The origin of a value, if this record produces it.
     fn of(record: &Record, node: &Node) -> Option<Origin> {
         let makes = std::ptr::eq(record.out, node) && record.generation == node.generation();
         makes.then(|| Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) })
     }
 }
 
-/// Where a value of the calling thread comes from, unless that is long ago.
+/// The origin of a value of the calling thread, if it is recent.
 pub(crate) fn own(node: &Node) -> Option<Origin> {
     let window = window::current();
     if window.is_null() || !std::ptr::eq(node.window(), window) {
@@ -36,12 +36,12 @@ pub(crate) fn own(node: &Node) -> Option<Origin> {
     Origin::of(&record, node)
 }
 
-/// Where a value comes from, as far as that can be told without waiting.
+/// The origin of a value, if it can be found without waiting.
 pub(crate) fn of(node: &Node) -> Option<Origin> {
     own(node).or_else(|| runtime().planner.try_lock().and_then(|planner| planned(&planner, node)))
 }
 
-/// Where a value that is not settled comes from.
+/// The origin of a value that is not settled.
 pub(crate) fn planned(planner: &Planner, node: &Node) -> Option<Origin> {
     if node.is_settled() {
         return None;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 pub(crate) const WARNED: u8 = 1;
 /// The thread raises on reads that may block.
 pub(crate) const REFUSED: u8 = 2;
-/// The thread looks for NaN and infinity.
+/// The thread detects NaN and infinity.
 pub(crate) const DETECTS: u8 = 4;
 /// The thread has observers of what it submits and reads.
 pub(crate) const OBSERVED: u8 = 8;
@@ -29,7 +29,7 @@ pub(crate) fn bits(mask: u8) -> u8 {
     WORD.get() & mask
 }
 
-/// Sets these bits, of those in the mask.
+/// Sets the bits of the mask to these values.
 pub(crate) fn set(mask: u8, bits: u8) {
     WORD.set(WORD.get() & !mask | bits);
 }

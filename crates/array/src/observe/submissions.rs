@@ -1,4 +1,4 @@
-//! The dependency graph as it is submitted: for looking at a program, off unless somebody asks.
+//! The dependency graph as submitted, for inspecting a program; off by default.
 
 use crate::observe::trace;
 use crate::runtime::node::Node;
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct Submission {
     /// The op.
     pub op: &'static str,
-    /// A number for the value it makes.
+    /// The id of the value it produces.
     pub value: u64,
-    /// The numbers of the values it reads.
+    /// The ids of the values it reads.
     pub inputs: Vec<u64>,
-    /// The shape of what it makes.
+    /// The shape of its result.
     pub shape: Shape,
     /// The user's line.
     pub loc: Loc,
@@ -27,14 +27,14 @@ pub struct Submission {
 static ON: AtomicBool = AtomicBool::new(false);
 static SEEN: Mutex<Vec<Submission>> = Mutex::new(Vec::new());
 
-/// Starts or stops noting what is submitted; returns what was noted until now.
+/// Starts or stops recording submissions; returns those recorded so far.
 pub fn note_submissions(on: bool) -> Vec<Submission> {
     let mut seen = SEEN.lock().unwrap_or_else(|e| e.into_inner());
     ON.store(on, Relaxed);
     std::mem::take(&mut seen)
 }
 
-/// The lock, held for a fork.
+/// Takes the lock before a fork.
 pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(SEEN.lock().unwrap_or_else(|e| e.into_inner()))
 }
@@ -44,7 +44,7 @@ pub(crate) fn is_on() -> bool {
     ON.load(Relaxed)
 }
 
-/// Notes a submission.
+/// Records a submission.
 #[cold]
 pub(crate) fn note(recipe: &Recipe, inputs: &[SubmitInput<'_>], out: &Node, loc: Loc) {
     let number = |node: &Node| trace::number(node, node.generation());

@@ -1,11 +1,11 @@
-//! Traces: what was submitted, planned, run and waited for, with times, for a timeline.
+//! Traces: submissions, planning, execution and waits with their times, for a timeline.
 //!
-//! Every thread notes its events in a ring of its own, the newest in the place of the oldest. A ring has a lock that
-//! only its thread takes, but for whoever starts or stops the trace. Its room is taken once, at the thread's first
-//! event. While no trace is on, all it costs is one look at a flag.
+//! Every thread records its events in a ring of its own, which overwrites the oldest event when it is full. The ring's
+//! lock is taken by its thread only, except when a trace starts or stops. Its memory is allocated once, at the thread's
+//! first event. While no trace is on, the cost is one test of a flag.
 //!
-//! What an accelerator ran is noted by the thread that finds it complete, and booked on the accelerator's lane when the trace
-//! stops.
+//! Events of an accelerator are recorded by the thread that finds them complete, and assigned to the accelerator's lane
+//! when the trace stops.
 
 use crate::observe::blockers::Waiting;
 use crate::observe::origin::Origin;
@@ -23,76 +23,76 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// An op was submitted.
     Submitted,
     /// A record became part of a task.
     Planned {
-        /// The number of the task.
+        /// The id of the task.
         task: u64,
-        /// Its age: older ones go first.
+        /// Its age: older tasks go first.
         age: u64,
     },
-    /// A task, or a record on the spot, was run, from its start to its end.
+    /// A task, or a record inline, ran, from its start to its end.
     Ran {
-        /// The number of the task: that of its first value.
+        /// The id of the task: that of its first value.
         task: u64,
-        /// How many records it computed.
+        /// Number of records it computed.
         records: u32,
-        /// The accelerator and its lane; none on the host.
+        /// The accelerator and its lane; `None` on the host.
         on: Option<(usize, Lane)>,
     },
-    /// A thread waited, from the beginning to the end.
+    /// A thread waited, from start to end.
     Waited {
-        /// What it called.
+        /// The call that waited.
         call: &'static str,
         /// The line that waited.
         loc: Loc,
-        /// How long it did nothing.
+        /// Time spent idle.
         parked: Duration,
-        /// How long it ran tasks.
+        /// Time spent running tasks.
         helped: Duration,
     },
 }
 
-/// Something that happened on a thread.
+/// An event on a thread.
 #[derive(Clone, Debug)]
 pub struct TraceEvent {
-    /// What happened.
+    /// The kind of the event.
     pub what: EventKind,
-    /// When it began, since the trace was started.
+    /// Start time, relative to the start of the trace.
     pub start: Duration,
-    /// When it ended.
+    /// End time.
     pub end: Duration,
-    /// The op and its line; of a task, those of its last record; of a wait, what it waited for.
+    /// The op and its line; for a task, those of its last record; for a wait, those of the value it waited for.
     pub origin: Origin,
-    /// A number for the value that the op makes.
+    /// The id of the value that the op produces.
     pub value: u64,
     /// Dtype and layout of that value.
     pub meta: Option<Arc<Meta>>,
-    /// Bytes of what is made.
+    /// Bytes of the result.
     pub bytes: usize,
 }
 
 /// The events of a thread, or of a lane of an accelerator.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// The name of the thread, or of accelerator and lane.
+    /// The name of the thread, or of the accelerator and lane.
     pub thread: String,
-    /// What happened there, in the order in which it ended. If there was too much, the oldest is missing.
+    /// The events in the order of their ends. If there were too many, the oldest are missing.
     pub events: Vec<TraceEvent>,
 }
 
-/// An event as its thread notes it: nothing is worked out yet.
+/// An event as its thread records it, not resolved yet.
 struct RawEvent {
     start: Instant,
     end: Instant,
     what: RawKind,
 }
 
-/// What happened, by the record that it happened to.
+/// The kind of a raw event, with the records it concerns.
 enum RawKind {
     Submitted { record: RecordRef },
     Planned { record: RecordRef, task: u64, age: u64 },
@@ -100,7 +100,7 @@ enum RawKind {
     Waited(Box<Waiting>),
 }
 
-/// What an event keeps of a record.
+/// The part of a record that an event keeps.
 struct RecordRef {
     recipe: Arc<Recipe>,
     value: u64,
@@ -114,7 +114,7 @@ impl RecordRef {
 }
 
 impl RawEvent {
-    /// The event, its times counted from the start of the trace.
+    /// Resolves the event, with times relative to the start of the trace.
     fn event(self, trace_start: Instant) -> TraceEvent {
         let [start, end] = [self.start, self.end].map(|at| at.saturating_duration_since(trace_start));
         let of = |what: EventKind, record: RecordRef, bytes: Option<usize>| {
@@ -142,9 +142,9 @@ impl RawEvent {
 #[derive(Default)]
 struct Ring {
     events: Vec<RawEvent>,
-    /// Where the next one goes once the ring is full.
+    /// Position of the next event once the ring is full.
     next: usize,
-    /// How many there may be.
+    /// Maximum number of events.
     most: usize,
 }
 
@@ -152,7 +152,7 @@ impl Ring {
     #[inline]
     fn push(&mut self, event: RawEvent) {
         if self.events.len() < self.most {
-            // Free unless it is the first.
+            // Allocates only for the first event.
             self.events.reserve_exact(self.most - self.events.len());
             return self.events.push(event);
         }
@@ -172,18 +172,18 @@ impl Ring {
 }
 
 struct Rings {
-    /// When the trace that is on was started.
+    /// Start of the running trace.
     start: Option<Instant>,
     most: usize,
     threads: Vec<(String, Arc<Mutex<Ring>>)>,
-    /// How many threads had a ring so far.
+    /// Number of threads that had a ring so far.
     count: usize,
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
 static RINGS: Mutex<Rings> = Mutex::new(Rings { start: None, most: 0, threads: Vec::new(), count: 0 });
 
-/// The lock of the rings, held for a fork.
+/// Takes the lock of the rings before a fork.
 pub(crate) fn lock_for_fork() -> Box<dyn std::any::Any> {
     Box::new(RINGS.lock())
 }
@@ -205,14 +205,14 @@ fn open_ring() -> Arc<Mutex<Ring>> {
     ring
 }
 
-/// Starts noting events, at most so many a thread.
+/// Starts a trace with at most `most` events per thread.
 pub fn start_trace(most: usize) -> Result<()> {
     let mut rings = RINGS.lock();
     if rings.start.is_some() {
         return Err(Error::new(ErrorKind::Runtime, "a trace is on already").in_op("start_trace"));
     }
     rings.most = most;
-    // Threads that ended have only the list's own reference left.
+    // Only the list refers to the rings of threads that have ended.
     rings.threads.retain(|(_, ring)| Arc::strong_count(ring) > 1);
     for (_, ring) in &rings.threads {
         ring.lock().empty(most);
@@ -222,13 +222,13 @@ pub fn start_trace(most: usize) -> Result<()> {
     Ok(())
 }
 
-/// Stops noting events and gives them, thread by thread.
+/// Stops the trace and returns its events by thread.
 pub fn stop_trace() -> Result<Vec<Track>> {
     let Some(start) = RINGS.lock().start.take() else {
         return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
     };
-    // Whoever is planning notes it before it lets the planner go, though what it planned may have run by then; its thread may
-    // need its first ring for that, so the rings are not held meanwhile.
+    // A planning thread records its events before it releases the planner, although what it planned may already have
+    // run. It may need to open its first ring for that, so the rings are not locked meanwhile.
     let planner = loop {
         match runtime().planner.try_lock() {
             Some(planner) => break planner,
@@ -240,9 +240,9 @@ pub fn stop_trace() -> Result<Vec<Track>> {
     let rings = RINGS.lock();
     let (mut lanes, mut told) = (Vec::new(), BTreeMap::new());
     for (thread, ring) in &rings.threads {
-        // Whoever is just noting an event finds no room for it.
+        // A thread that is recording an event right now finds no room for it.
         let noted = ring.lock().empty(0);
-        // What began before the trace did is not part of it.
+        // Events that began before the trace are not part of it.
         let noted = noted.into_iter().filter(|noted| noted.start >= start);
         let mut own = Vec::new();
         for event in noted.map(|noted| noted.event(start)) {
@@ -261,7 +261,7 @@ pub fn stop_trace() -> Result<Vec<Track>> {
     Ok(lanes)
 }
 
-/// The kernels that ran on a lane, in order: each from when it was enqueued, or from the end of the one before.
+/// The kernels that ran on a lane, in order: each starts when it was enqueued, or at the end of the previous one.
 fn of_lane(number: usize, lane: Lane, mut events: Vec<TraceEvent>) -> Track {
     events.sort_by_key(|event| event.end);
     let mut free = Duration::ZERO;
@@ -272,19 +272,19 @@ fn of_lane(number: usize, lane: Lane, mut events: Vec<TraceEvent>) -> Track {
     Track { thread: format!("{} {}", Device::Gpu(number as u8), lane.name()), events }
 }
 
-/// Whether events are noted.
+/// Whether a trace is on.
 #[inline]
 pub(crate) fn is_on() -> bool {
     ON.load(Relaxed)
 }
 
-/// The time, if events are noted.
+/// The time, if a trace is on.
 #[inline]
 pub(crate) fn clock() -> Option<Instant> {
     if is_on() { Some(Instant::now()) } else { None }
 }
 
-/// A number for a life of a node.
+/// An id for one generation of a node.
 pub(crate) fn number(node: &Node, generation: u32) -> u64 {
     (node as *const Node as u64) << 16 ^ generation as u64
 }
@@ -295,20 +295,20 @@ fn note(start: Instant, end: Instant, what: RawKind) {
     let _ = RING.try_with(|ring| ring.get_or_init(open_ring).lock().push(RawEvent { start, end, what }));
 }
 
-/// A number for the value that a record makes.
+/// The id of the value that a record produces.
 fn number_of(record: &Record) -> u64 {
-    // SAFETY: nodes are never freed, and only records with a result are noted.
+    // SAFETY: nodes are never freed, and only records with a result are traced.
     number(unsafe { &*record.out }, record.generation)
 }
 
-/// An op is submitted.
+/// Records the submission of an op.
 #[cold]
 pub(crate) fn submitted(record: &Record) {
     let now = Instant::now();
     note(now, now, RawKind::Submitted { record: RecordRef::of(record) });
 }
 
-/// Records became a task.
+/// Records that a task was planned.
 #[cold]
 pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
     let task = members.first().map_or(0, |r| number_of(&segment[*r as usize].record));
@@ -318,14 +318,14 @@ pub(crate) fn planned(segment: &[Submitted], members: &[u16], age: u64) {
     }
 }
 
-/// A record was run on the spot.
+/// Records that a record ran inline.
 #[cold]
 pub(crate) fn ran_inline(record: &Record, start: Instant) {
     let (bytes, record) = (record.recipe.signature.out.bytes, RecordRef::of(record));
     note(start, Instant::now(), RawKind::Ran { task: record.value, record, records: 1, bytes, on: None });
 }
 
-/// A task was run, on the host or on a lane. Its last record names it: the one that the others lead to.
+/// Records that a task ran, on the host or on a lane. It is named after its last record, which the others lead to.
 #[cold]
 pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: Instant, on: Option<(usize, Lane)>) {
     if let (Some(first), Some(last)) = (members.first(), members.last()) {
@@ -335,7 +335,7 @@ pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: I
     }
 }
 
-/// A thread waited.
+/// Records a wait.
 #[cold]
 pub(crate) fn waited(wait: &Waiting, start: Instant) {
     note(start, Instant::now(), RawKind::Waited(Box::new(*wait)));

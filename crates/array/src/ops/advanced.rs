@@ -1,5 +1,6 @@
-//! Reading and writing what arrays of integers and masks name. What an array of integers names is taken without a wait; how
-//! many a mask names must be known for its shape, but to write through it.
+//! Advanced indexing: reads and writes through integer arrays and masks. Integer arrays never need a wait. The shape of
+//! a read through a mask depends on how many of its elements are true, so that read waits; a write through a mask does
+//! not.
 
 use crate::array::index::Index;
 use crate::array::{Arg, Array};
@@ -16,17 +17,17 @@ use forerun_ops::masking::{Chosen, Compression};
 use forerun_ops::scattering::{Axes, Rows};
 use forerun_ops::{AlongAxis, Attributes, Beyond, List, Masking, Point, ReduceKind, Scattering, infer};
 
-/// How many elements of a mask are true: an int64 without dimensions.
+/// The number of true elements of a mask, as an int64 scalar array.
 pub fn count(mask: &Array, loc: Loc) -> Result<Array> {
     reduce(ReduceKind::Sum, mask, None, false, loc)
 }
 
-/// Where a mask is true, for one of which so many elements are: a row of positions for each of its dimensions.
+/// The positions where a mask is true, given that `count` elements are: one row of positions per dimension.
 pub fn nonzero(mask: &Array, count: usize, loc: Loc) -> Result<Array> {
     routine(Masking::Nonzero, &[mask], &Chosen { count: count as i64 }, loc)
 }
 
-/// The masks that must be counted before their index can be read, or written, in order.
+/// The masks whose true elements must be counted before the index can be read, or written, in order.
 pub fn uncounted(items: &[Item], writing: bool) -> Vec<&Array> {
     let masks = items.iter().filter_map(|item| match item {
         Item::Mask(mask) => Some(mask),
@@ -37,7 +38,7 @@ pub fn uncounted(items: &[Item], writing: bool) -> Vec<&Array> {
     if writing && alone && masks.len() == 1 { Vec::new() } else { masks }
 }
 
-/// The items with positions in place of masks, of which so many elements are true.
+/// The items with positions instead of masks, given the number of true elements of each mask.
 fn counted(items: &[Item], counts: &[usize], loc: Loc) -> Result<Vec<Item>> {
     let mut counts = counts.iter();
     let mut all = Vec::with_capacity(items.len());
@@ -59,7 +60,7 @@ fn counted(items: &[Item], counts: &[usize], loc: Loc) -> Result<Vec<Item>> {
     Ok(all)
 }
 
-/// Indices in a dtype that kernels read.
+/// Converts indices to a dtype that kernels read.
 fn as_places(items: &[Item], home: &Array, loc: Loc) -> Result<Vec<Item>> {
     let one = |item: &Item| match item {
         Item::Places(array) if array.dtype().kind() != Kind::Int => {
@@ -80,7 +81,7 @@ fn transfer_to(x: &Array, home: &Array, loc: Loc) -> Result<Array> {
     if x.device() == home.device() { Ok(x.clone()) } else { transfer(x, home.device(), loc) }
 }
 
-/// The array of integers that is the whole index, if kernels read it as it is and there is something to name.
+/// The integer array that is the whole index, if kernels can read it as it is and the axis is not empty.
 fn sole<'a>(x: &Array, items: &'a [Item]) -> Option<&'a Array> {
     match items {
         [Item::Places(indices)]
@@ -94,7 +95,7 @@ fn sole<'a>(x: &Array, items: &'a [Item]) -> Option<&'a Array> {
     }
 }
 
-/// The elements that an index names, copied. `counts` are those of the masks that [`uncounted`] gave.
+/// A copy of the elements that an index selects. `counts` are those of the masks that [`uncounted`] returned.
 pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<Array> {
     if let Some(indices) = sole(x, items) {
         return take(x, indices, 0, Beyond::Raise, loc).map_err(|e| e.in_op("getitem"));
@@ -117,14 +118,14 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
     named().map_err(|e| e.in_op("getitem"))
 }
 
-/// What arrays of integers name.
+/// Gathers the elements that integer arrays select.
 fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
     let common = laid.common()?;
     let arrays = laid.arrays(&common)?;
     let Laid { seen, parts, .. } = laid;
     let rank = common.rank();
     let Some(first) = parts.first() else {
-        // Nothing but masks without dimensions: all, or nothing.
+        // The index consists only of 0-d masks: everything, or nothing.
         let wide = laid.result(&common, &laid.rest())?;
         let mut items = vec![Index::ALL; laid.place];
         items.push(Index::NewAxis);
@@ -141,7 +142,7 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
         };
         return moved(&taken, first.at, rank, laid.place);
     }
-    // The named dimensions side by side are one.
+    // Adjacent indexed dimensions are folded into one.
     let together = parts.iter().enumerate().all(|(i, part)| part.at == first.at + i);
     let rest = laid.rest();
     let (side_by_side, at) = match together {
@@ -158,7 +159,7 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
     let collapses = side_by_side.layout().reshape(Shape::new(&flat)?).is_some();
     let each: usize = rest.iter().map(|d| seen.shape()[*d]).product();
     if !collapses && common.size() * each < seen.size() {
-        // Naming each element costs less than a copy of all.
+        // Gathering the elements one by one costs less than copying the whole.
         let places = rows_apart(&locate(laid, &arrays, loc)?, laid, &rest, loc)?;
         let whole = seen.base();
         let cell = view_as(seen, Layout::dense(Shape::new(&[whole.size()])?), 0)?;
@@ -182,7 +183,7 @@ fn gather(x: &Array, laid: &Laid, loc: Loc) -> Result<Array> {
     moved(&take(&flattened, &places, at as isize, Beyond::Raise, loc)?, at, rank, laid.place)
 }
 
-/// Positions of what arrays of integers name, among all elements of the cell.
+/// Positions of the selected elements within the cell.
 fn locate(laid: &Laid, arrays: &[Array], loc: Loc) -> Result<Array> {
     let (shape, layout) = (laid.seen.shape(), laid.seen.layout());
     let axes = Axes {
@@ -194,14 +195,14 @@ fn locate(laid: &Laid, arrays: &[Array], loc: Loc) -> Result<Array> {
     routine_with(Scattering::Positions.into(), &inputs, &axes.encode(), Some([laid.seen.offset(), 0]), loc)
 }
 
-/// Positions of the elements of rows, from those of their first ones.
+/// Positions of the elements of rows, from the positions of their first elements.
 fn rows_apart(first: &Array, laid: &Laid, rest: &[usize], loc: Loc) -> Result<Array> {
     let layout = laid.seen.layout();
     let dims: Vec<(usize, isize)> = rest.iter().map(|d| (layout.shape[*d], layout.strides()[*d])).collect();
     spread_rows(first, &dims, loc)
 }
 
-/// Positions of the elements of rows with these extents and strides, from those of their first ones.
+/// The same for rows with these extents and strides.
 fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<Array> {
     let mut all = first.clone();
     for (extent, stride) in dims {
@@ -215,8 +216,8 @@ fn spread_rows(first: &Array, dims: &[(usize, isize)], loc: Loc) -> Result<Array
     Ok(all)
 }
 
-/// `x[items] = value`. Where several indices name one element, the last value stays. `counts` are those of the masks that
-/// [`uncounted`] gave.
+/// `x[items] = value`. If several indices select one element, the last value wins. `counts` are those of the masks that
+/// [`uncounted`] returned.
 pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
     if let Some(indices) = sole(x, items).filter(|indices| takes_indices(x, indices)) {
@@ -237,8 +238,8 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
     named().map_err(|e| e.in_op("setitem"))
 }
 
-/// Whether what indices name of the array can be written by [`put_rows`]: all that its cell holds, on the host, and nobody wants
-/// to see the positions.
+/// Whether [`put_rows`] can write the selected elements: the array covers its whole cell, on the host, and no observer
+/// wants to see the positions.
 fn takes_indices(x: &Array, indices: &Array) -> bool {
     !x.is_view()
         && indices.layout().is_dense()
@@ -246,8 +247,8 @@ fn takes_indices(x: &Array, indices: &Array) -> bool {
         && read_hooks::bits(read_hooks::OBSERVED) == 0
 }
 
-/// Writes the rows that indices name along the first axis, or with `flat` the elements that they name in one dimension. The
-/// indices are looked at where they are used: no positions are made of them.
+/// Writes the rows that indices select along the first axis, or with `flat` the elements of the flattened array. The
+/// kernel reads the indices directly, without computing positions from them.
 fn put_rows(x: &Array, indices: &Array, flat: bool, value: Arg<'_>, loc: Loc) -> Result<()> {
     let shape = x.shape();
     let row = if flat { &[] } else { &shape[1..] };
@@ -260,8 +261,8 @@ fn put_rows(x: &Array, indices: &Array, flat: bool, value: Arg<'_>, loc: Loc) ->
     if result.size() == 0 { Ok(()) } else { assign_rows(x, indices, flat, &values, loc) }
 }
 
-/// Writes values at positions in the flattened array, one for each or one for all, if that takes no more than looking the
-/// positions up; else `false`.
+/// Writes values at positions of the flattened array, one each or one for all. Returns false, without writing, if that
+/// would cost more than computing the positions.
 pub fn put(x: &Array, indices: &Array, value: Arg<'_>, loc: Loc) -> Result<bool> {
     refuse_read_only(x)?;
     let fits = match value {
@@ -275,7 +276,7 @@ pub fn put(x: &Array, indices: &Array, value: Arg<'_>, loc: Loc) -> Result<bool>
     put_rows(x, indices, true, value, loc).map_err(|e| e.in_op("put")).map(|()| true)
 }
 
-/// NumPy lets leading dimensions of extent 1 go.
+/// As in NumPy, leading dimensions of extent 1 are dropped.
 fn narrowed(value: &Array, rank: usize) -> Result<Array> {
     let lead = value.ndim().saturating_sub(rank);
     match value.shape()[..lead].iter().all(|d| *d == 1) {
@@ -306,7 +307,7 @@ pub fn copy_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<(
     let named = || -> Result<()> {
         let mask = match mask.dtype() {
             DType::Bool => transfer_to(mask, x, loc)?,
-            dtype => return Err(Error::new(ErrorKind::Type, format!("a mask is of truth values, not {dtype}"))),
+            dtype => return Err(Error::new(ErrorKind::Type, format!("the mask must be bool, not {dtype}"))),
         };
         let value = as_value(value, x, loc)?;
         let (mask, wide) = (broadcast(&mask, &x.shape())?, broadcast(&narrowed(&value, x.ndim())?, &x.shape())?);
@@ -316,14 +317,14 @@ pub fn copy_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<(
     named().map_err(|e| e.in_op("copy_where"))
 }
 
-/// What is written, as an array where the target lives.
+/// The value to write, as an array on the target's device.
 fn as_value(value: Arg<'_>, x: &Array, loc: Loc) -> Result<Array> {
     match value {
         Arg::Scalar(s) => {
             s.to_bits_checked(x.dtype())?;
             infer::check_cast(s.default_dtype(), x.dtype())?;
             match x.device().is_host() {
-                // One element needs no record to be made.
+                // One element needs no record.
                 true => on_device(x.device(), || element(s, x.dtype(), loc)),
                 false => on_device(x.device(), || full(&[], s, x.dtype(), loc)),
             }
@@ -332,13 +333,13 @@ fn as_value(value: Arg<'_>, x: &Array, loc: Loc) -> Result<Array> {
     }
 }
 
-/// Writes what arrays of integers name.
+/// Writes the elements that integer arrays select.
 fn scatter(x: &Array, laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
     let (common, rest) = (laid.common()?, laid.rest());
     let result = laid.result(&common, &rest)?;
     let wide = broadcast(&narrowed(value, result.rank())?, &result)?;
     if laid.parts.is_empty() {
-        // Nothing but masks without dimensions: all, or nothing.
+        // The index consists only of 0-d masks: everything, or nothing.
         let mut items = vec![Index::ALL; laid.place];
         items.push(Index::At(0));
         return match result.size() {
@@ -363,12 +364,12 @@ fn scatter(x: &Array, laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
     assign_routine(Scattering::Put.into(), x, [&places, &values], &rows, loc)
 }
 
-/// Writes where a mask is true; how many that are nobody needs to know.
+/// Writes where a mask is true, without counting its true elements.
 fn choose(laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
     let (seen, mask, at) = (&laid.seen, &laid.parts[0].array, laid.parts[0].at);
     let (over, rank) = (mask.ndim(), seen.ndim() + 1 - mask.ndim());
     let value = narrowed(value, rank)?;
-    // The value's extent where the result has as many as the mask chooses.
+    // The value's extent along the dimension that the mask selects from.
     let behind = rank - laid.place;
     let count = if value.ndim() >= behind { value.shape()[value.ndim() - behind] } else { 1 };
     let rest: Vec<usize> = (0..seen.ndim()).filter(|d| !(at..at + over).contains(d)).collect();
@@ -390,7 +391,7 @@ fn choose(laid: &Laid, value: &Array, loc: Loc) -> Result<()> {
     super::assign(seen, Arg::Array(&made), loc)
 }
 
-/// A value with extents of 1 in place of the one at `from`, as many as the mask has, moved to where the mask's are.
+/// Replaces the dimension at `from` by as many dimensions of extent 1 as the mask has, at the mask's position.
 fn beside_mask(wide: &Array, from: usize, over: usize, at: usize) -> Result<Array> {
     let mut items = vec![Index::ALL; from];
     items.push(Index::At(0));

@@ -1,6 +1,7 @@
-//! Elements and rows by position, `x[i]`, `x[i, j]`: what loops over arrays do most.
+//! Elements and rows by position, `x[i]` and `x[i, j]`, which loops over arrays use most.
 //!
-//! What is left of a meta once its first dimensions are gone does not depend on the positions, so each thread remembers it.
+//! The meta that remains after dropping the first dimensions does not depend on the positions, so each thread caches
+//! it.
 
 use crate::array::Array;
 use crate::array::index::Index;
@@ -9,22 +10,23 @@ use forerun_plan::Meta;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Entries of a thread's memory.
+/// Entries of a thread's cache.
 const KNOWN: usize = 64;
 
-/// A meta, how many dimensions went, and what was left.
+/// The id of a meta, the number of dropped dimensions, and the remaining meta.
 type Entry = Option<(u64, usize, Arc<Meta>)>;
 
 thread_local! {
     static REST: RefCell<[Entry; KNOWN]> = const { RefCell::new([const { None }; KNOWN]) };
 }
 
-/// The elements at positions of the first dimensions, which go: a view. As in Python, a negative position counts from the end.
+/// The elements at positions of the first dimensions, which are dropped: a view. As in Python, a negative position
+/// counts from the end.
 pub fn at(x: &Array, positions: &[isize]) -> Result<Array> {
     let meta = x.meta();
     let layout = &meta.layout;
     if positions.len() > layout.shape.rank() {
-        // Told as for any other index.
+        // The general path reports the error.
         let items: Vec<Index> = positions.iter().map(|position| Index::At(*position)).collect();
         return super::index(x, &items);
     }
@@ -47,7 +49,7 @@ fn with_rest<R>(meta: &Meta, gone: usize, f: impl FnOnce(&Meta) -> R) -> R {
         let shape = Shape::of(&layout.shape[gone..]);
         Meta::of(meta.dtype, Layout::strided(shape, &layout.strides()[gone..]), meta.device)
     };
-    // A thread that is ending remembers nothing.
+    // A thread that is ending has no cache.
     if REST.try_with(|_| ()).is_err() {
         return f(&find());
     }

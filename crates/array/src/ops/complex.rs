@@ -1,4 +1,4 @@
-//! Complex numbers by their parts: reductions and products.
+//! Reductions and products of complex arrays, computed from their real and imaginary parts.
 
 use crate::array::index::Index;
 use crate::array::{Arg, Array};
@@ -14,7 +14,7 @@ fn two(point: Point, a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     pointwise(point, &[Arg::Array(a), Arg::Array(b)], loc)
 }
 
-/// A sum or a product over the axes of a mask.
+/// A sum or a product over the axes of a bit mask.
 pub(super) fn reduce_parts(kind: ReduceKind, x: &Array, mask: u32, keepdims: bool, loc: Loc) -> Result<Array> {
     let shape = x.shape();
     let (_, _, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
@@ -23,7 +23,7 @@ pub(super) fn reduce_parts(kind: ReduceKind, x: &Array, mask: u32, keepdims: boo
         let sum = |part| reduce(kind, &one(part, x, loc)?, Some(&axes), keepdims, loc);
         return two(Point::Compose, &sum(Point::Real)?, &sum(Point::Imag)?, loc);
     }
-    // The factors of one product lie along the first axis, and are halved until one is left.
+    // The factors of one product are along the first axis, which is halved until one is left.
     let (gone, kept): (Vec<isize>, Vec<isize>) = (0..shape.rank() as isize).partition(|i| mask >> i & 1 == 1);
     let count: usize = gone.iter().map(|&i| shape[i as usize]).product();
     let dims: Vec<isize> = out.iter().map(|d| *d as isize).collect();
@@ -34,7 +34,7 @@ pub(super) fn reduce_parts(kind: ReduceKind, x: &Array, mask: u32, keepdims: boo
     let rest = kept.iter().map(|&i| shape[i as usize]).product::<usize>() as isize;
     let mut factors = reshape(&transpose(x, Some(&order))?, &[count as isize, rest], loc)?;
     if count == 1 {
-        // A single factor is the product, but not the same array.
+        // A single factor is the product, but the result must be a new array.
         factors = copy(&factors, loc)?;
     }
     while factors.shape()[0] > 1 {

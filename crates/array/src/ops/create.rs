@@ -1,4 +1,4 @@
-//! Arrays from parameters, from random streams and from host memory.
+//! Creates arrays from parameters, from random streams and from host memory.
 
 use crate::array::{Arg, Array};
 use crate::observe::read_hooks;
@@ -27,14 +27,14 @@ fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -
     submit(recipe, &[], words, loc)
 }
 
-/// An array of one element and no dimension, for what does not fit into a record.
+/// A 0-d array of one element, for scalars that do not fit into a record.
 pub(crate) fn element(value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
     let bytes = value.to_bytes(dtype);
-    // SAFETY: the bytes of one element.
+    // SAFETY: `bytes` holds one element of this dtype.
     unsafe { from_host(bytes.as_ptr(), dtype, Layout::dense(Shape::SCALAR), loc) }
 }
 
-/// One value everywhere.
+/// An array filled with one value.
 pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
     if !value.fits_word(dtype) {
         let shape = Shape::new(shape).map_err(|e| e.in_op("full"))?;
@@ -45,9 +45,9 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
     Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [bits, 0], loc))
 }
 
-/// Elements to be written later. On the host nothing is written to them before: they are whatever the memory held. That is sound, for
-/// blocks of the pool are pages that the system gave as zeros, and every bit pattern is an element but for truth values,
-/// which are set to false. So are elements on a device, and those that a capture or a trace sees being made.
+/// An array whose elements are uninitialised. On the host they hold whatever the memory held. That is sound: blocks of
+/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans, which are
+/// set to false. Elements on a device are set to zero, and so are those whose creation a capture or a trace sees.
 pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
     let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());
@@ -81,7 +81,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
         return Err(Error::new(ErrorKind::Value, "step must not be zero").in_op("arange"));
     }
     let count = match all.map(Scalar::as_integer) {
-        // Integers are counted as integers: doubles do not tell the large ones apart.
+        // Integers are counted as integers, because doubles cannot represent large ones exactly.
         [Some(start), Some(stop), Some(step)] => {
             let span = stop - start;
             (span * step.signum()).max(0).unsigned_abs().div_ceil(step.unsigned_abs()) as f64
@@ -89,7 +89,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
         _ => {
             let span = stop.as_f64() - start.as_f64();
             let steps = span / step.as_f64();
-            // A step so long that the quotient vanishes still has the start before it.
+            // With a step so long that the quotient underflows, the start is still an element.
             if steps == 0.0 && steps.is_sign_positive() && span != 0.0 { 1.0 } else { steps.ceil() }
         }
     };
@@ -104,7 +104,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
     let mut words = [start.to_bits(in_dtype), step.to_bits(in_dtype)];
     if dtype.kind() < Kind::Float && count > 0.0 {
-        // As in NumPy the first two elements are converted, and the others go on from them.
+        // As in NumPy the first two elements are converted, and the others are extrapolated from them.
         let second = match (start.as_integer(), step.as_integer()) {
             (Some(start), Some(step)) => i64::try_from(start + step).map(Scalar::Int).ok(),
             _ => Some(Scalar::Float(start.as_f64() + step.as_f64())),
@@ -140,7 +140,7 @@ fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array
     Ok(fill(kind, shape, dtype, words, loc))
 }
 
-/// The immediates of a record that is submitted again: numbers of their own for a draw, the same for the rest.
+/// The immediates of a record that is submitted again: new random numbers for a draw, unchanged otherwise.
 pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
     match signature.op {
         Op::Fill(kind @ (FillKind::Normal | FillKind::Uniform)) => {
@@ -156,7 +156,7 @@ pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
     }
 }
 
-/// `scale * x + shift`, leaving out what changes nothing.
+/// `scale * x + shift`, without the steps that change nothing.
 fn affine(x: Array, scale: f64, shift: f64, loc: Loc) -> Result<Array> {
     let mut x = x;
     if scale != 1.0 {
@@ -168,7 +168,7 @@ fn affine(x: Array, scale: f64, shift: f64, loc: Loc) -> Result<Array> {
     Ok(x)
 }
 
-/// Random numbers, normally distributed. Half floats are drawn in single precision and rounded.
+/// Normally distributed random numbers. Half floats are drawn in single precision and rounded.
 pub fn normal(shape: &[usize], mean: f64, scale: f64, dtype: DType, loc: Loc) -> Result<Array> {
     if scale < 0.0 {
         return Err(Error::new(ErrorKind::Value, "scale must not be negative").in_op("normal"));
@@ -183,7 +183,7 @@ fn is_narrow_float(dtype: DType) -> bool {
     dtype.kind() == Kind::Float && dtype.carrier() != dtype
 }
 
-/// Random numbers, uniform in [low, high). Half floats are drawn in single precision and rounded.
+/// Uniform random numbers in [low, high). Half floats are drawn in single precision and rounded.
 pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> Result<Array> {
     if !(high - low).is_finite() {
         return Err(Error::new(ErrorKind::Overflow, "range exceeds valid bounds").in_op("uniform"));
@@ -197,7 +197,7 @@ pub fn uniform(shape: &[usize], low: f64, high: f64, dtype: DType, loc: Loc) -> 
     if high <= low || (low == 0.0 && high == 1.0) {
         return Ok(drawn);
     }
-    // Rounding after the scaling may reach the end of the range, which is not part of it.
+    // Rounding after the scaling may reach `high`, which must be excluded.
     let below = match dtype {
         DType::F32 => (high as f32).next_down().max(low as f32) as f64,
         _ => high.next_down(),
@@ -218,11 +218,11 @@ fn just_below(number: f64, dtype: DType) -> f64 {
     }
 }
 
-/// An array of elements in host memory, copied before this returns. It never waits: a loop that feeds data calls
-/// [`make_host_room`](crate::make_host_room) before, so that what it copies in cannot pile up.
+/// Creates an array from elements in host memory, which are copied before this returns. Never blocks: a loop that feeds
+/// data calls [`make_host_room`](crate::make_host_room) first, so that copies cannot pile up.
 ///
 /// # Safety
-/// `ptr` must be the first of as many readable elements as the layout reaches.
+/// `ptr` must point at the first element, and all elements of the layout must be readable.
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
     fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape, host_device());
@@ -247,27 +247,27 @@ pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) 
         node.data()
     };
     if layout.is_dense() {
-        // SAFETY: the caller's elements are dense; the target is as large.
+        // SAFETY: the caller's elements are dense, and the target has the same size.
         unsafe { std::ptr::copy_nonoverlapping(ptr, target, meta.bytes) };
     } else if meta.size > 0 {
-        // SAFETY: as the caller promised for the layout; nobody else sees the target yet.
+        // SAFETY: the caller guarantees the layout's elements; no other thread sees the target yet.
         unsafe { gather(ptr, target, if dtype == DType::Bool { DType::U8 } else { dtype }, layout) };
     }
     if dtype == DType::Bool {
-        // SAFETY: the target was filled above, a byte an element; nobody else sees it yet.
+        // SAFETY: the target was filled above, one byte per element; no other thread sees it yet.
         let bytes = unsafe { std::slice::from_raw_parts_mut(target, meta.bytes) };
-        // Other libraries take any byte but 0 for true; kernels count on 0 and 1.
+        // Other libraries treat any nonzero byte as true; kernels require 0 or 1.
         bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
     node.publish_ready(generation);
-    // Submitted like any other: what is on its way to a device need not be waited for.
+    // An ordinary submission: no wait for the transfer to the device.
     if current_device().is_host() { Ok(array) } else { transfer(&array, current_device(), loc) }
 }
 
 /// Copies strided elements into dense ones.
 ///
 /// # Safety
-/// As for the addresses of a kernel.
+/// The addresses must be valid for the layout, as for a kernel.
 unsafe fn gather(from: *const u8, to: *mut u8, dtype: DType, layout: Layout) {
     let input = ProgramInput { dtype, layout };
     let args = [Reg::Input(0); 3];
@@ -280,6 +280,6 @@ unsafe fn gather(from: *const u8, to: *mut u8, dtype: DType, layout: Layout) {
         temps: 0,
     };
     let executable = crate::runtime::runtime().backend.compile(&Kernel::Pointwise(program));
-    // SAFETY: as the caller promised.
+    // SAFETY: the caller guarantees the addresses.
     unsafe { executable.run(Io { inputs: &[from], outputs: &[to], scalars: &[] }, &Solo) };
 }

@@ -1,7 +1,8 @@
-//! An index with arrays in it, taken apart: a view that the basic items give, and which of its dimensions arrays name.
+//! An index that contains arrays, decomposed: the view that the basic items give, and the dimensions of it that arrays
+//! index.
 //!
-//! Invariant: as in NumPy, the dimensions of the arrays stand where the first of them stood, or first of all if something other
-//! than arrays and integers stands between them.
+//! Invariant: as in NumPy, the dimensions of the index arrays replace the first indexed dimension, or come first if
+//! something other than arrays and integers is between them.
 
 use crate::array::Array;
 use crate::array::index::Index;
@@ -9,36 +10,36 @@ use crate::ops::{broadcast_to, full, index, transpose};
 use crate::runtime::devices::on_device;
 use forerun_base::{DType, Error, ErrorKind, Loc, Result, Scalar, Shape};
 
-/// One item of an index that may name elements one by one.
+/// One item of an index that may contain arrays.
 #[derive(Clone)]
 pub enum Item {
     /// An integer, a slice, a new axis or an ellipsis.
     Basic(Index),
-    /// Positions along one dimension: an array of integers.
+    /// Positions along one dimension: an integer array.
     Places(Array),
-    /// A mask over as many dimensions as it has: an array of truth values.
+    /// A boolean array over as many dimensions as it has.
     Mask(Array),
-    /// A mask without dimensions, whose value is known.
+    /// A 0-d mask with a known value.
     Truth(bool),
 }
 
-/// What names elements of the view.
+/// An array that indexes dimensions of the view.
 pub(super) struct Part {
     pub(super) array: Array,
-    /// The first dimension of the view that it names, and that of the array that was indexed.
+    /// The first dimension of the view that it indexes, and that of the indexed array.
     pub(super) at: usize,
     pub(super) axis: usize,
 }
 
 pub(super) struct Laid {
     pub(super) seen: Array,
-    /// The items that gave the view, without an ellipsis; what arrays name is whole.
+    /// The items that gave the view, without an ellipsis; dimensions indexed by arrays are whole.
     basic: Vec<Index>,
-    /// Arrays of integers, or one mask.
+    /// Integer arrays, or one mask.
     pub(super) parts: Vec<Part>,
-    /// What masks without dimensions choose: 0 or 1.
+    /// How many elements the 0-d masks select: 0 or 1.
     pub(super) truth: Option<usize>,
-    /// Which dimension of the result the first of the arrays is.
+    /// The position in the result of the first dimension of the index arrays.
     pub(super) place: usize,
 }
 
@@ -66,7 +67,7 @@ impl Laid {
         }
         let mut basic = Vec::with_capacity(rank);
         let mut laid = Laid { seen: x.clone(), basic: Vec::new(), parts: Vec::new(), truth: None, place: 0 };
-        // The dimension of the array that the next item names, and the one of the view.
+        // The dimension of the array that the next item indexes, and that of the view.
         let (mut axis, mut at) = (0, 0);
         let (mut inside, mut runs) = (false, 0);
         for item in items {
@@ -110,7 +111,7 @@ impl Laid {
                             ));
                         }
                     }
-                    // A mask without elements names nothing, of whatever it is laid over.
+                    // A mask without elements selects nothing, whatever its shape.
                     let nothing = || full(&here, Scalar::Bool(false), DType::Bool, loc);
                     let mask = if mask.shape() == here { mask.clone() } else { on_device(x.device(), nothing)? };
                     basic.extend(vec![Index::ALL; here.rank()]);
@@ -129,7 +130,7 @@ impl Laid {
         Ok(laid)
     }
 
-    /// The shape that arrays of integers have together.
+    /// The common broadcast shape of the integer arrays.
     pub(super) fn common(&self) -> Result<Shape> {
         let mut shape = self.truth.map_or(Shape::SCALAR, |count| Shape::of(&[count]));
         for part in &self.parts {
@@ -140,7 +141,7 @@ impl Laid {
             };
             shape = both;
         }
-        // One index alone is an integer, which names something even where nothing else does.
+        // A 0-d index is an integer, which selects an element even if the other indices select none.
         let names = |part: &&Part| shape.size() > 0 || part.array.ndim() == 0;
         match self.parts.iter().filter(names).find(|part| self.seen.shape()[part.at] == 0) {
             Some(part) => refused(format!("index out of bounds: axis {} is empty", part.axis)),
@@ -148,8 +149,8 @@ impl Laid {
         }
     }
 
-    /// The view with all dimensions of the array that was indexed, in place: what fails can then name them. And what makes of
-    /// such a view, with `rank` dimensions in place of the named one, the one that was asked for.
+    /// The view with all dimensions of the indexed array, so that errors can name them; and the items that convert such
+    /// a view, with `rank` dimensions instead of the indexed one, to the requested view.
     pub(super) fn straight(&self, x: &Array, rank: usize) -> Result<(Array, Vec<Index>)> {
         let kept = self.basic.iter().filter(|item| **item != Index::NewAxis).map(|item| match item {
             Index::At(-1) => Index::Slice { start: Some(-1), stop: None, step: 1 },
@@ -170,7 +171,7 @@ impl Laid {
         Ok((index(x, &kept.collect::<Vec<_>>())?, back))
     }
 
-    /// The arrays of integers; the first has the shape of all together.
+    /// The integer arrays; the first is broadcast to the common shape.
     pub(super) fn arrays(&self, common: &Shape) -> Result<Vec<Array>> {
         let wide = |(i, part): (usize, &Part)| match i {
             0 if part.array.shape() != *common => broadcast_to(&part.array, common),
@@ -179,12 +180,12 @@ impl Laid {
         self.parts.iter().enumerate().map(wide).collect()
     }
 
-    /// The dimensions of the view that no array names.
+    /// The dimensions of the view that no array indexes.
     pub(super) fn rest(&self) -> Vec<usize> {
         (0..self.seen.ndim()).filter(|d| self.parts.iter().all(|part| part.at != *d)).collect()
     }
 
-    /// The shape of what is named: `common` among the extents of the rest.
+    /// The shape of the selection: `common` inserted among the remaining extents.
     pub(super) fn result(&self, common: &[usize], rest: &[usize]) -> Result<Shape> {
         let rest: Vec<usize> = rest.iter().map(|d| self.seen.shape()[*d]).collect();
         let (before, after) = rest.split_at(self.place);
@@ -192,7 +193,7 @@ impl Laid {
     }
 }
 
-/// A view with `count` dimensions from `from` on moved to `to`, among the others.
+/// A view with `count` dimensions moved from `from` to `to`.
 pub(super) fn moved(x: &Array, from: usize, count: usize, to: usize) -> Result<Array> {
     if from == to || count == 0 {
         return Ok(x.clone());

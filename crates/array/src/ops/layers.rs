@@ -1,4 +1,4 @@
-//! Composites that layers are made of: activations, dropout, the dense layer.
+//! Composite ops for layers: activations, dropout, the dense layer.
 
 use crate::array::Array;
 use crate::ops::terms::Terms;
@@ -7,7 +7,7 @@ use crate::runtime::devices::on_device;
 use forerun_base::{DType, Loc, Result, Scalar};
 use forerun_ops::Point;
 
-/// A function applied to every element.
+/// An element-wise activation function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
     /// `max(x, 0)`.
@@ -26,16 +26,16 @@ pub enum Activation {
     Gelu,
     /// `x / 2 (1 + erf(x / sqrt(2)))`.
     GeluErf,
-    /// `x`, or for negative ones this slope times it.
+    /// `x` if positive, else `slope * x`.
     Leaky(f64),
-    /// `x`, or for negative ones this slope times `e^x - 1`.
+    /// `x` if positive, else `slope * (e^x - 1)`.
     Elu(f64),
-    /// [`Activation::Elu`] with the slope and scale that keep mean and variance.
+    /// [`Activation::Elu`] with the slope and scale that preserve mean and variance.
     Selu,
 }
 
 impl Activation {
-    /// The activation of this name; the slope is that of `leaky` and `elu`.
+    /// Looks up an activation by name; the slope applies to `leaky` and `elu`.
     pub fn from_name(name: &str, slope: f64) -> Option<Activation> {
         Some(match name {
             "relu" => Activation::Relu,
@@ -59,7 +59,7 @@ const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 /// The square root of 2 / pi.
 const GELU_SCALE: f64 = 0.797_884_560_802_865_4;
 
-/// An activation. Integers become the default float, but for `Relu`.
+/// Applies an activation. Integers are converted to the default float, except for `Relu`.
 pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
     let t = Terms { op: "activation", loc };
     match kind {
@@ -88,7 +88,7 @@ pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
     }
 }
 
-/// `max(x, 0) + log(1 + e^-|x|)`. The larger of x and 0 is the mean of x and |x|: so the slope at 0 is a half.
+/// `max(x, 0) + log(1 + e^-|x|)`. `max(x, 0)` is computed as the mean of x and |x|, so that the gradient at 0 is 1/2.
 fn softrelu(t: Terms, x: &Array) -> Result<Array> {
     let x = t.float(x)?;
     let magnitude = t.one(Point::Abs, &x)?;
@@ -99,14 +99,16 @@ fn softrelu(t: Terms, x: &Array) -> Result<Array> {
 }
 
 fn elu(t: Terms, x: &Array, slope: f64) -> Result<Array> {
-    // Of positive ones the exponential might overflow, and an infinity that is not chosen still spoils gradients.
+    // The exponential of a positive element might overflow, and an infinity spoils gradients even if it is not
+    // selected.
     let positive = t.two(Point::Greater, x, 0)?;
     let negative = t.choose(&positive, 0, x)?;
     let e = t.one(Point::Expm1, &negative)?;
     t.choose(&positive, x, &t.two(Point::Multiply, &e, slope)?)
 }
 
-/// Each element 0 with probability `p`, else divided by `1 - p`; along `axes`, all or none. Without `training` a copy.
+/// Sets each element to 0 with probability `p`, else divides it by `1 - p`; elements along `axes` share one draw.
+/// Returns a copy without `training`.
 pub fn dropout(x: &Array, p: f64, axes: &[isize], training: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "dropout", loc };
     if !(0.0..=1.0).contains(&p) {
@@ -122,15 +124,15 @@ pub fn dropout(x: &Array, p: f64, axes: &[isize], training: bool, loc: Loc) -> R
         return copy(&x, loc);
     }
     if p == 1.0 {
-        // Nothing is kept, and nothing is left to scale up.
+        // Everything is dropped, so there is nothing to scale.
         return t.two(Point::Multiply, &*x, 0);
     }
     let kept = t.two(Point::GreaterEqual, &on_device(x.device(), || uniform(&shape, 0.0, 1.0, DType::F32, loc))?, p)?;
     t.choose(&kept, &t.two(Point::Multiply, &*x, 1.0 / (1.0 - p))?, 0)
 }
 
-/// `x` times the transposed weight, plus the bias. With `flatten` all dimensions but the first count as one, else only
-/// the last is multiplied.
+/// `x` times the transposed weight, plus the bias. With `flatten`, all dimensions but the first are folded into one;
+/// otherwise only the last is multiplied.
 pub fn fully_connected(x: &Array, weight: &Array, bias: Option<&Array>, flatten: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "fully_connected", loc };
     let shape = x.shape();
@@ -154,7 +156,7 @@ pub fn fully_connected(x: &Array, weight: &Array, bias: Option<&Array>, flatten:
     reshape(&y, &dims, loc)
 }
 
-/// `on` at the index that each element names along a new last dimension, `off` elsewhere.
+/// `on` at the index given by each element along a new last dimension, `off` elsewhere.
 pub fn one_hot(indices: &Array, depth: usize, on: Scalar, off: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
     let t = Terms { op: "one_hot", loc };
     if indices.ndim() == forerun_base::MAX_RANK {

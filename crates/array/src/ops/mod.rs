@@ -1,4 +1,5 @@
-//! The ops as functions: inference at once, on the user's line; then one record.
+//! The ops as functions. Each infers its result immediately, so that mistakes raise on the user's line, and then
+//! submits records.
 
 mod advanced;
 mod at;

@@ -1,4 +1,4 @@
-//! Composites that bring numbers to a scale: softmax and its logarithm, layer and batch normalisation.
+//! Composite normalisations: softmax, log-softmax, layer norm and batch norm.
 
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
@@ -24,7 +24,7 @@ pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     t.two(Point::Divide, &e, &t.along(ReduceKind::Sum, &e, axis)?)
 }
 
-/// The logarithm of [`softmax`], without its roundings to zero.
+/// The logarithm of [`softmax`], without underflow to zero.
 pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     let t = Terms { op: "log_softmax", loc };
     let axis = t.axis(&x.shape(), axis)?;
@@ -40,7 +40,7 @@ pub fn log_softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     t.two(Point::Subtract, &s, &t.one(Point::Log, &sum)?)
 }
 
-/// Whether there is one kernel for it: rows that lie together, of one dtype, on a device that has it.
+/// Whether one kernel computes it: contiguous rows of one dtype, on a device that has the kernel.
 fn in_rows(kind: Normalise, inputs: &[&Array], axis: usize) -> bool {
     let x = inputs[0];
     let given: Vec<_> = inputs.iter().map(|x| (x.dtype(), x.meta().shape())).collect();
@@ -50,13 +50,14 @@ fn in_rows(kind: Normalise, inputs: &[&Array], axis: usize) -> bool {
         && devices::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::Normalise(kind), &given))
 }
 
-/// Less the largest along the axis: no exponential overflows, and one of them is 1. The results do not change with
-/// what is taken off, so no gradient goes through it.
+/// Subtracts the maximum along the axis, so that no exponential overflows and one of them is 1. The results do not
+/// depend on what is subtracted, so no gradient flows through it.
 fn shifted(t: Terms, x: &Array, axis: usize) -> Result<Array> {
     t.two(Point::Subtract, x, &t.along(ReduceKind::Max, &x.detach(), axis)?)
 }
 
-/// Mean 0 and variance 1 along an axis, then scaled by `gamma` and shifted by `beta`, vectors along that axis.
+/// Normalises to mean 0 and variance 1 along an axis, then scales by `gamma` and shifts by `beta`, vectors along that
+/// axis.
 pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64, loc: Loc) -> Result<Array> {
     let t = Terms { op: "layer_norm", loc };
     let shape = x.shape();
@@ -73,7 +74,7 @@ pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64,
     scaled(t, &x, [&mean, &variance], Some(&gamma), &beta, eps)
 }
 
-/// Mean and variance over axes, which stay with extent 1.
+/// Mean and variance over axes, which are kept with extent 1.
 fn moments(t: Terms, x: &Array, axes: &[isize]) -> Result<(Array, Array)> {
     let centre = mean(x, Some(axes), true, t.loc)?;
     let off = t.two(Point::Subtract, x, &centre)?;
@@ -100,35 +101,36 @@ fn scaled(
     t.two(Point::Add, &y, beta)
 }
 
-/// What [`batch_norm`] does besides its inputs.
+/// Options of [`batch_norm`].
 #[derive(Clone, Copy, Debug)]
 pub struct BatchNormOptions {
-    /// The dimension of the channels; statistics are taken over all others.
+    /// The channel axis; statistics are computed over all others.
     pub axis: isize,
     /// Added to the variance.
     pub eps: f64,
-    /// How much of the running statistics stays at an update.
+    /// The fraction of the running statistics that an update keeps.
     pub momentum: f64,
-    /// Take `gamma` as 1, whatever it holds.
+    /// Treats `gamma` as 1.
     pub fix_gamma: bool,
-    /// Normalise by the batch and update the running statistics; else normalise by the running ones.
+    /// Normalises by the batch statistics and updates the running ones; otherwise normalises by the running ones.
     pub training: bool,
 }
 
-/// The vectors of [`batch_norm`], one element a channel.
+/// The per-channel vectors of [`batch_norm`].
 #[derive(Clone, Copy)]
 pub struct Channels<'a> {
     /// Scales.
     pub gamma: &'a Array,
     /// Shifts.
     pub beta: &'a Array,
-    /// Means so far; written in training.
+    /// Running means; updated in training.
     pub mean: &'a Array,
-    /// Variances so far; written in training.
+    /// Running variances; updated in training.
     pub variance: &'a Array,
 }
 
-/// Mean 0 and variance 1 in every channel, then scaled and shifted. The result, and the mean and variance it went by.
+/// Normalises every channel to mean 0 and variance 1, then scales and shifts. Returns the result and the mean and
+/// variance that it used.
 pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc: Loc) -> Result<[Array; 3]> {
     let t = Terms { op: "batch_norm", loc };
     let shape = x.shape();
@@ -142,9 +144,10 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc:
         let others: Vec<isize> = (0..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
         let (mean, variance) = moments(t, &x, &others)?;
         for (running, batch) in running.iter().zip([&mean, &variance]) {
-            // Statistics are kept, not learned: they stay off the tape, which else would grow with every batch.
+            // Running statistics are not learned: they are detached from the tape, which would otherwise grow with
+            // every batch.
             let step = t.two(Point::Multiply, &batch.detach(), 1.0 - how.momentum)?;
-            // One write, so that what was there before can be restored if the batch is bad.
+            // A single write, so that the previous statistics can be restored if the batch fails.
             in_place_of(Point::MultiplyAdd, running, &[how.momentum.into(), Arg::Array(&step)], loc)?;
         }
         [mean, variance]

@@ -1,6 +1,6 @@
-//! The updates of optimisers, over many weights in one call. Rates are scalars in the records, so they may change with every
-//! step without a new plan; weights and states are written in place, each by one record a step: if a gradient failed,
-//! restoring gives back what they were before the step, not something in between.
+//! Optimiser updates, for many weights in one call. Rates are scalars in the records, so a new rate needs no new plan.
+//! Each weight and state is written in place by one record per step: if a gradient failed, `restore` returns the value
+//! before the step and not an intermediate one.
 
 use crate::array::{Arg, Array};
 use crate::ops::write::in_place_of;
@@ -8,12 +8,12 @@ use crate::ops::{in_place, pointwise};
 use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
 use forerun_ops::Point;
 
-/// What is done to every gradient before it is used.
+/// How gradients are prepared before use.
 #[derive(Clone, Copy, Debug)]
 pub struct Preparation {
-    /// Multiplied with this.
+    /// Factor applied to the gradient.
     pub rescale: f64,
-    /// Then clipped to between minus this and this.
+    /// Limit of the absolute value after rescaling.
     pub clip: Option<f64>,
 }
 
@@ -25,7 +25,7 @@ fn two(point: Point, a: &Array, b: Arg<'_>, loc: Loc) -> Result<Array> {
     pointwise(point, &[Arg::Array(a), b], loc)
 }
 
-/// The gradient, rescaled by `factor` on top of the preparation, clipped, and with the weight's decay.
+/// The gradient, rescaled, clipped, and with the weight decay added.
 fn prepare(grad: &Array, weight: &Array, decay: f64, how: Preparation, loc: Loc) -> Result<Array> {
     let mut grad =
         if how.rescale == 1.0 { grad.clone() } else { two(Point::Multiply, grad, number(how.rescale), loc)? };
@@ -48,7 +48,8 @@ fn check(op: &'static str, weights: &[&Array], others: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`; without momenta `w -= rate (g + decay w)`.
+/// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`; without momenta `w -= rate (g + decay
+/// w)`.
 #[allow(clippy::too_many_arguments, reason = "one call updates everything")]
 pub fn sgd_update(
     weights: &[&Array],
@@ -63,7 +64,7 @@ pub fn sgd_update(
     check("sgd_update", weights, &[grads.len(), momenta.map_or(weights.len(), <[_]>::len), rates.len(), decays.len()])?;
     for (i, weight) in weights.iter().enumerate() {
         let plain = how.clip.is_none() && decays[i] == 0.0;
-        // Without anything in between, both factors are one.
+        // With nothing in between, both factors are folded into one.
         let (prepared, rate) = if plain {
             (grads[i].clone(), rates[i] * how.rescale)
         } else {
@@ -81,8 +82,8 @@ pub fn sgd_update(
     Ok(())
 }
 
-/// Adam: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w -= rate m / (sqrt(v) + epsilon)`, with `g` decayed. The
-/// correction of the first steps' bias is the caller's: it belongs to the rates.
+/// Adam: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w -= rate m / (sqrt(v) + epsilon)`, with decay in `g`.
+/// The caller includes the bias correction in the rates.
 #[allow(clippy::too_many_arguments, reason = "one call updates everything")]
 pub fn adam_update(
     weights: &[&Array],

@@ -1,6 +1,6 @@
-//! Parts of an array put in another order or side by side: flips, diagonals, rolls, repeats, tiles.
+//! Rearrangements of the elements of an array: flips, diagonals, rolls, repeats, tiles.
 //!
-//! Each is a layout over the cell, and where the result is an array of its own, one record that copies it.
+//! Each is a layout over the cell, plus one record that copies it if the result is a new array.
 
 use crate::array::Array;
 use crate::array::index::Index;
@@ -9,7 +9,7 @@ use crate::ops::{concatenate, copy, index, reshape};
 use forerun_base::{Error, ErrorKind, Layout, Loc, MAX_RANK, Result, Shape};
 use forerun_ops::infer;
 
-/// The elements along axes, or along all of them, the other way round: a view.
+/// Reverses the elements along axes, or along all of them: a view.
 pub fn flip(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     let layout = x.layout();
     let mask = infer::axes_mask(&layout.shape, axes).map_err(|e| e.in_op("flip"))?;
@@ -25,7 +25,7 @@ pub fn flip(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     Ok(view(x, Layout::strided(layout.shape, &strides[..layout.shape.rank()]), offset))
 }
 
-/// Two dimensions exchanged: a view.
+/// Exchanges two dimensions: a view.
 pub fn swapaxes(x: &Array, first: isize, second: isize) -> Result<Array> {
     let layout = x.layout();
     let axis = |axis: isize| layout.shape.axis(axis).map_err(|e| e.in_op("swapaxes"));
@@ -54,7 +54,7 @@ pub fn diagonal(x: &Array, offset: isize, first: isize, second: isize) -> Result
             strides.push(*stride);
         }
     }
-    // How many rows and columns come before the first element.
+    // Number of rows and columns before the first element.
     let (down, right) = ((-offset).max(0), offset.max(0));
     let left = |axis: usize, before: isize| (layout.shape[axis] as isize).saturating_sub(before).max(0) as usize;
     shape.push(left(first, down).min(left(second, right)));
@@ -66,8 +66,8 @@ pub fn diagonal(x: &Array, offset: isize, first: isize, second: isize) -> Result
     Ok(view(x, Layout::strided(shape, &strides), start))
 }
 
-/// Shifts elements along an axis by a number of places; those past the end re-enter at the start. Without an axis, those of the
-/// flattened array.
+/// Shifts elements along an axis by a number of places; those past the end re-enter at the start. Without an axis,
+/// shifts those of the flattened array.
 pub fn roll(x: &Array, shift: isize, axis: Option<isize>, loc: Loc) -> Result<Array> {
     let Some(axis) = axis else {
         if x.ndim() == 1 {
@@ -86,14 +86,14 @@ pub fn roll(x: &Array, shift: isize, axis: Option<isize>, loc: Loc) -> Result<Ar
     concatenate(&[&last, &first], along as isize, loc)
 }
 
-/// Without the row at a position of an axis, which is one of them.
+/// A copy without the row at a valid position of an axis.
 pub fn without(x: &Array, position: usize, axis: usize, loc: Loc) -> Result<Array> {
     let (position, extent) = (position as isize, x.shape()[axis] as isize);
     let (before, after) = (part(x, axis, 0..position), part(x, axis, position + 1..extent));
     concatenate(&[&before, &after], axis as isize, loc)
 }
 
-/// Some positions of an axis, which are among them: a view.
+/// A range of valid positions of an axis: a view.
 fn part(x: &Array, axis: usize, range: std::ops::Range<isize>) -> Array {
     let layout = x.layout();
     let mut shape = layout.shape;
@@ -102,7 +102,8 @@ fn part(x: &Array, axis: usize, range: std::ops::Range<isize>) -> Array {
     view(x, Layout::strided(shape, layout.strides()), start)
 }
 
-/// Repeats each element a number of times along an axis. `None` if that takes more dimensions than an array has.
+/// Repeats each element `count` times along an axis. Returns `None` if that needs more than the maximum number of
+/// dimensions.
 pub fn repeat(x: &Array, count: usize, axis: usize, loc: Loc) -> Result<Option<Array>> {
     let mut dims: Vec<(usize, isize)> = dims_of(x);
     dims.insert(axis + 1, (count, 0));
@@ -111,7 +112,8 @@ pub fn repeat(x: &Array, count: usize, axis: usize, loc: Loc) -> Result<Option<A
     spread(x, &dims, &shape, loc)
 }
 
-/// Tiles an array: a number of copies along each of the last axes. `None` if that takes more dimensions than an array has.
+/// Tiles an array: a number of copies along each of the last axes. Returns `None` if that needs more than the maximum
+/// number of dimensions.
 pub fn tile(x: &Array, counts: &[usize], loc: Loc) -> Result<Option<Array>> {
     let (mut extents, mut counts) = (dims_of(x), counts.to_vec());
     let rank = extents.len().max(counts.len());
@@ -133,7 +135,7 @@ fn dims_of(x: &Array) -> Vec<(usize, isize)> {
     layout.shape.iter().copied().zip(layout.strides().iter().copied()).collect()
 }
 
-/// A copy of what a layout shows of the array, under another shape.
+/// A copy of the view that a layout gives, under another shape.
 fn spread(x: &Array, dims: &[(usize, isize)], shape: &[usize], loc: Loc) -> Result<Option<Array>> {
     if dims.len() > MAX_RANK || shape.len() > MAX_RANK {
         return Ok(None);
@@ -144,8 +146,8 @@ fn spread(x: &Array, dims: &[(usize, isize)], shape: &[usize], loc: Loc) -> Resu
     reshape(&copy(&wide, loc)?, &dims, loc).map(Some)
 }
 
-/// Arrays one after another along an axis, each with at least a given number of dimensions, as NumPy's `hstack`, `vstack` and `dstack`
-/// give them; those of one dimension along their own.
+/// Concatenates arrays along an axis after extending each to at least `least` dimensions, as NumPy's `hstack`, `vstack`
+/// and `dstack` do; 1-d arrays are concatenated along their own axis.
 pub fn join(arrays: &[&Array], least: usize, axis: isize, loc: Loc) -> Result<Array> {
     let enough: Result<Vec<Array>> = arrays.iter().map(|x| at_least(x, least)).collect();
     let enough = enough?;

@@ -1,4 +1,4 @@
-//! Tier 1: pointwise ops.
+//! Pointwise ops.
 
 use crate::array::{Arg, Array};
 use crate::ops::create::element;
@@ -38,10 +38,10 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> 
     Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, &out)), types.compute))
 }
 
-/// The scalars of the arguments as bits, in the dtype computed in.
+/// The scalar arguments as bits, in the computation dtype.
 #[inline]
 fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
-    // Two numbers and not an array: they stay in registers.
+    // Two variables instead of an array, so that they stay in registers.
     let (mut first, mut second) = (0, 0);
     let mut next = 0;
     for (i, arg) in args.iter().enumerate() {
@@ -68,7 +68,7 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
     Ok([first, second])
 }
 
-/// A pointwise op of the catalogue.
+/// Submits a pointwise op of the catalogue.
 #[inline]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     if let &[base, exponent] = args {
@@ -86,18 +86,19 @@ pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     {
         return in_element_order(point, args, &order, loc);
     }
-    // The handle is made here, in the caller, where it is to be: a word comes back in a register, a handle would be copied.
+    // The handle is constructed here, in its final place: a node pointer is returned in a register, a handle would be
+    // copied.
     match submit_plain(point, args, loc)? {
         Some(node) => Ok(Array::own(node)),
         None => special(point, args, loc),
     }
 }
 
-/// The order of axes in which the elements of all array arguments lie one after another, if they are all transposed alike.
+/// The axis order in which the elements of all array arguments are contiguous, if they are all transposed alike.
 #[cold]
 fn element_order(point: Point, x: &Array, args: &[Arg<'_>]) -> Option<SmallVec<[isize; 4]>> {
     let layout = &x.meta().layout;
-    // A copy is row-major, whatever it was made of.
+    // A copy is row-major, whatever its source.
     if point == Point::Copy || layout.shape.rank() < 2 || layout.shape.size() < 2 {
         return None;
     }
@@ -112,8 +113,8 @@ fn element_order(point: Point, x: &Array, args: &[Arg<'_>]) -> Option<SmallVec<[
     layout.permute(&order).is_dense().then(|| order.iter().map(|axis| *axis as isize).collect())
 }
 
-/// An op on operands that are all transposed alike, as their elements lie; the result is transposed likewise. As in NumPy, it
-/// keeps the layout of its operands, and no element changes its place.
+/// Runs an op on operands that are all transposed alike in memory order and transposes the result likewise. As in
+/// NumPy, the result keeps the layout of its operands, and no element moves.
 #[cold]
 fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -> Result<Array> {
     let plain = |arg: &Arg<'_>| match arg {
@@ -129,15 +130,16 @@ fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -
     transpose(&made, Some(&back))
 }
 
-/// The op of one operand that a power by a number, or of a number, is: it takes an instruction or two where a power takes
-/// a hundred. Decided here, so that the tape, fused programs and devices have the simpler op too. As NumPy's, the power by 1/2 is
-/// the square root, of minus infinity too.
+/// The one-operand op that a power with a constant base or exponent is equivalent to: it takes one or two instructions
+/// where a power takes a hundred. Chosen here, so that the tape, fused programs and devices see the simpler op too. As
+/// in NumPy, the power by 1/2 is the square root, for minus infinity too.
 #[inline]
 pub(crate) fn simpler<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
     if matches!(point, Point::Power | Point::FloatPower) { simpler_power(base, exponent) } else { None }
 }
 
-/// The array whose third power this is: two products, which are exact wherever the result is a whole number of the format.
+/// The array whose third power this is. It is computed by two products, which are exact wherever the result is an
+/// integer of the format.
 #[inline]
 pub(crate) fn cubed<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<&'a Array> {
     if !matches!(point, Point::Power | Point::FloatPower) {
@@ -176,7 +178,7 @@ fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Arr
     }
 }
 
-/// Submits a pointwise op; `None` if its numbers need more than a record.
+/// Submits a pointwise op; returns `None` if its scalars do not fit into a record.
 fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'static Node>> {
     if args.len() > 3 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
@@ -210,7 +212,7 @@ fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'sta
     Ok(Some(submit_node(window, recipe, &inputs[..count], words, loc)))
 }
 
-/// Whether it compares integers with a number that their dtype cannot hold.
+/// Whether it compares integers with a number that their dtype cannot represent.
 #[inline]
 fn is_beyond(point: Point, args: &[Arg<'_>], compute: DType) -> bool {
     compute.kind() == Kind::Int
@@ -224,7 +226,7 @@ fn is_wide(args: &[Arg<'_>], compute: DType) -> bool {
     compute == DType::C128 && args.iter().any(|a| matches!(a, Arg::Scalar(s) if !s.fits_word(compute)))
 }
 
-/// The ops that [`submit_plain`] leaves.
+/// The cases that [`submit_plain`] does not handle.
 #[cold]
 fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     let (_, compute) = infer(point, args, None)?;
@@ -235,7 +237,7 @@ fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     }
 }
 
-/// A comparison with a number that the arrays' dtype cannot hold: it is beyond all of theirs, as an infinity is.
+/// A comparison with a number outside the range of the arrays' dtype, which compares like an infinity.
 fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> Result<Array> {
     let floats: Result<Vec<Option<Array>>> = args
         .iter()
@@ -259,13 +261,13 @@ fn compare_beyond(point: Point, args: &[Arg<'_>], compute: DType, loc: Loc) -> R
     pointwise(point, &args, loc)
 }
 
-/// What a pointwise op needs, for callers that submit it themselves: its recipe and scalars.
+/// The recipe and scalars of a pointwise op, for callers that submit it themselves.
 pub(crate) fn plain_recipe(point: Point, args: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     let (recipe, compute) = infer(point, args, None)?;
     Ok((window().keep(recipe), immediates(point, args, compute)?))
 }
 
-/// Calls an op with numbers that do not fit into a record as arrays.
+/// Calls an op with numbers that do not fit into a record converted to arrays.
 #[cold]
 pub(crate) fn with_elements<T>(
     args: &[Arg<'_>],
@@ -285,7 +287,7 @@ pub(crate) fn with_elements<T>(
     call(&args)
 }
 
-/// What an in-place op needs: its recipe and scalars, with the result in the dtype of the first argument.
+/// The recipe and scalars of an in-place op, with the result in the dtype of the first argument.
 pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Result<(&'static Recipe, [u64; 2])> {
     if values.len() > 2 {
         return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
@@ -306,10 +308,10 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
     Ok((recipe, immediates(point, args, compute)?))
 }
 
-/// Set in the memo's key of an in-place op.
+/// Marks an in-place op in the memo's key.
 const IN_PLACE: u16 = 0x8000;
 
-/// Set in the memo's key while the default float is float64: what integers become in a float-only op depends on it.
+/// Set in the memo's key while the default float is float64, which determines the dtype of a float-only op on integers.
 #[inline]
 fn default_width() -> u16 {
     ((DType::default_float() == DType::F64) as u16) << 14
@@ -338,7 +340,7 @@ fn infer_in_place(point: Point, x: &Array, args: &[Arg<'_>]) -> Result<Made> {
     Ok((Recipe::of(Signature::of(signature.op, &inputs, signature.attrs.clone(), &out)), compute))
 }
 
-/// The elements in another dtype; a copy even if it is the same.
+/// Converts the elements to another dtype; a copy even if it is the same.
 pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
     if dtype == x.dtype() {
         return copy(x, loc);
@@ -355,7 +357,7 @@ pub fn copy(x: &Array, loc: Loc) -> Result<Array> {
     pointwise(Point::Copy, &[Arg::Array(x)], loc)
 }
 
-/// Nothing below `low` or above `high`.
+/// Limits the elements to the range from `low` to `high`.
 pub fn clip(x: &Array, low: Option<Arg<'_>>, high: Option<Arg<'_>>, loc: Loc) -> Result<Array> {
     let raised = match low {
         Some(low) => pointwise(Point::Maximum, &[Arg::Array(x), low], loc)?,

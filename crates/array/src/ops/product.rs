@@ -1,4 +1,4 @@
-//! Products.
+//! Matrix products.
 
 use crate::array::{Arg, Array};
 use crate::ops::{cast, complex, pointwise, reduce, reshape};
@@ -10,7 +10,7 @@ use forerun_base::{Error, Kind, Loc, Result};
 use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 
-/// The matrix product, stacked over leading dimensions.
+/// The matrix product, batched over leading dimensions.
 pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     if a.dtype() != b.dtype() {
         infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;
@@ -37,15 +37,15 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     Ok(submit(recipe, &[SubmitInput::Array(a), SubmitInput::Array(b)], [0; 2], loc))
 }
 
-/// The sums over `axes` of the products of two arrays of one shape, in the dtype of the products. Over all axes they are an
-/// inner product, which is one pass over both.
+/// The sums over `axes` of the products of two arrays of one shape, in the dtype of the products. Over all axes this is
+/// an inner product, which is one pass over both.
 pub fn sum_of_products(x: &Array, y: &Array, axes: &[isize], loc: Loc) -> Result<Array> {
     if axes.len() == x.ndim() && x.shape() == y.shape() {
         return matmul(&reshape(x, &[-1], loc)?, &reshape(y, &[-1], loc)?, loc);
     }
     let products = pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(y)], loc)?;
     let sums = reduce(ReduceKind::Sum, &products, Some(axes), false, loc)?;
-    // A sum of small integers is wider.
+    // A sum of small integers has a wider dtype.
     if sums.dtype() == products.dtype() { Ok(sums) } else { cast(&sums, products.dtype(), loc) }
 }
 
@@ -54,8 +54,8 @@ fn fold(dims: &[usize]) -> isize {
     dims.iter().product::<usize>() as isize
 }
 
-/// NumPy's `dot`: a product of matrices or vectors, a scaling by a 0-d array, and for more dimensions the sum over the last
-/// axis of `a` and the second to last of `b`.
+/// NumPy's `dot`: a product of matrices or vectors, a scaling by a 0-d array, or for more dimensions the sum over the
+/// last axis of `a` and the second to last of `b`.
 pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     if a.ndim() == 0 || b.ndim() == 0 {
         return pointwise(Point::Multiply, &[Arg::Array(a), Arg::Array(b)], loc);
@@ -63,7 +63,7 @@ pub fn dot(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
     if b.ndim() <= 2 && a.ndim() <= 2 {
         return matmul(a, b, loc).map_err(|e| e.in_op("dot"));
     }
-    // Rows of `a` against columns of `b`: two matrices, once the other dimensions are folded.
+    // Rows of `a` times columns of `b`: two matrices, after folding the other dimensions.
     let (sa, sb) = (a.shape(), b.shape());
     let k = sa[sa.rank() - 1];
     let rows = reshape(a, &[fold(&sa[..sa.rank() - 1]), k as isize], loc)?;

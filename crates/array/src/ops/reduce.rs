@@ -11,7 +11,7 @@ use forerun_ops::{Op, Point, ReduceKind, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 use std::borrow::Cow;
 
-/// Reduces over `axes`, or over all of them. The index kinds take one axis or all.
+/// Reduces over `axes`, or over all of them. The index kinds (argmin, argmax) take one axis or all.
 pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     let name = Op::Reduce(kind).name();
     let shape = x.shape();
@@ -27,7 +27,7 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     let owner = unsafe { window().owner() };
     let (recipe, result) = owner.recipe(key, || {
         let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
-        // The kernel gives the dtype it reduces in.
+        // The kernel returns the dtype that it reduces in.
         let made = if result.carrier() == compute { compute } else { result };
         let out = Meta::dense(made, out, x.device());
         let attrs = Attrs::Reduce { mask, compute };
@@ -37,12 +37,12 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     narrowed(reduced, result, loc)
 }
 
-/// The array, or what it is in another dtype.
+/// The array, converted to another dtype if needed.
 fn narrowed(x: Array, dtype: DType, loc: Loc) -> Result<Array> {
     if x.dtype() == dtype { Ok(x) } else { cast(&x, dtype, loc) }
 }
 
-/// Whether each element counts as true.
+/// Converts each element to a boolean.
 fn truth(x: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
     match x.dtype() {
         DType::Bool => Ok(Cow::Borrowed(x)),
@@ -50,8 +50,8 @@ fn truth(x: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
     }
 }
 
-/// Whether any element over `axes`, or over all of them, is true: the largest truth value, found by a scan that ends early;
-/// of none, whether their sum is not zero.
+/// Whether any element over `axes`, or over all of them, is true. It is the maximum of booleans, found by a scan that
+/// ends early; for an empty range, whether the sum is nonzero.
 pub fn any(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     let held = truth(x, loc)?;
     match x.size() {
@@ -60,7 +60,7 @@ pub fn any(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resul
     }
 }
 
-/// Whether all elements over `axes`, or over all of them, are true: as [`any`], by the smallest and by the product.
+/// Whether all elements over `axes`, or over all of them, are true: as [`any`], with the minimum and the product.
 pub fn all(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     let held = truth(x, loc)?;
     match x.size() {
@@ -69,13 +69,13 @@ pub fn all(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resul
     }
 }
 
-/// How many elements over `axes`, or over all of them, are not zero: a sum of truth values.
+/// The number of nonzero elements over `axes`, or over all of them.
 pub fn count_nonzero(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     reduce(ReduceKind::Sum, &*truth(x, loc)?, axes, keepdims, loc)
 }
 
-/// The square root of the sum of squares over `axes`, or over all of them. Of one vector the sum is an inner product, which
-/// is one pass over it.
+/// The square root of the sum of squares over `axes`, or over all of them. For a vector the sum is an inner product,
+/// which is one pass over it.
 pub fn norm(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     let t = Terms { op: "norm", loc };
     if x.dtype().kind() != Kind::Float {
@@ -101,13 +101,13 @@ pub fn mean(x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Resu
     narrowed(mean, dtype, loc)
 }
 
-/// The mean square of what is off the mean, over `axes` or over all of them; `ddof` is taken off the count.
+/// The mean squared deviation from the mean over `axes`, or over all of them; `ddof` is subtracted from the count.
 pub fn var(x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool, loc: Loc) -> Result<Array> {
     let var = variance(Terms { op: "var", loc }, x, axes, ddof, keepdims)?;
     narrowed(var, x.dtype().to_mean().to_real(), loc)
 }
 
-/// The variance in the carrier of its dtype; of complex numbers that of their distances from the mean.
+/// The variance in the carrier of its dtype; for complex numbers, that of their distances from the mean.
 fn variance(t: Terms, x: &Array, axes: Option<&[isize]>, ddof: f64, keepdims: bool) -> Result<Array> {
     let loc = t.loc;
     let shape = x.shape();

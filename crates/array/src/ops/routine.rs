@@ -12,8 +12,8 @@ use forerun_ops::{Attributes, Given, Op, Routine};
 use forerun_plan::{Attrs, Meta, Signature};
 use smallvec::SmallVec;
 
-/// A routine over arrays. Views are copied first; where the device has no kernel for it, the host runs it between two
-/// transfers, and nobody waits.
+/// Submits a routine. Views are copied first. If the device has no kernel for it, the host runs it between two
+/// transfers, without a wait.
 pub fn routine(
     routine: impl Into<Routine>,
     inputs: &[&Array],
@@ -23,7 +23,7 @@ pub fn routine(
     routine_with(routine.into(), inputs, &attributes.encode(), None, loc)
 }
 
-/// The same with attributes as integers, for callers that know the routine by name.
+/// The same with attributes encoded as integers, for callers that look the routine up by name.
 pub fn routine_encoded(routine: Routine, inputs: &[&Array], attributes: &[i64], loc: Loc) -> Result<Array> {
     routine_with(routine, inputs, attributes, None, loc)
 }
@@ -35,7 +35,7 @@ pub fn has_kernel(routine: Routine, inputs: &[&Array]) -> bool {
     devices::of(home).is_none_or(|own| own.accelerator.runs(routine, &given))
 }
 
-/// The same with immediates of the caller's, for a routine that draws none.
+/// The same with immediates from the caller, for a routine that draws no random numbers.
 pub(crate) fn routine_with(
     routine: Routine,
     inputs: &[&Array],
@@ -82,7 +82,7 @@ pub(crate) fn routine_with(
     Ok(submit(recipe, &operands, immediates, loc))
 }
 
-/// The key and the first block of its random numbers, for a routine that takes some.
+/// The key and the first block of its random numbers, for a routine that needs some.
 pub(crate) fn draw(routine: Routine, out: &Given) -> [u64; 2] {
     match routine.blocks(out) {
         0 => [0; 2],

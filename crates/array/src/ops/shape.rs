@@ -1,4 +1,4 @@
-//! Views and rearrangements: another layout of the same cell where one exists, else a copy.
+//! Views and rearrangements: another layout of the same cell if there is one, else a copy.
 
 use crate::array::Array;
 use crate::array::index::{self, Index};
@@ -17,7 +17,7 @@ pub(super) fn view(x: &Array, layout: Layout, offset: isize) -> Array {
     x.view_as(&Meta::of(x.dtype(), layout, x.device()), (x.offset() as isize + offset) as u64)
 }
 
-/// Any layout over what the array's cell holds: a view. `offset` counts from the cell's first element.
+/// Any layout over the value of the array's cell: a view. `offset` counts from the cell's first element.
 pub fn view_as(x: &Array, layout: Layout, offset: u64) -> Result<Array> {
     let base = x.base();
     let inside = layout
@@ -43,7 +43,7 @@ pub fn reshape(x: &Array, dims: &[isize], loc: Loc) -> Result<Array> {
     }
     let shape = infer::reshape(&x.shape(), dims)?;
     if x.meta().dense {
-        // Threads remember dense metas: the tables need not be asked.
+        // Threads cache dense metas, so this takes no lock.
         return Ok(x.view_as(&Meta::dense(x.dtype(), shape, x.device()), x.offset()));
     }
     match x.layout().reshape(shape) {
@@ -52,7 +52,7 @@ pub fn reshape(x: &Array, dims: &[isize], loc: Loc) -> Result<Array> {
     }
 }
 
-/// The dimensions in another order, reversed without `axes`: a view.
+/// Permutes the dimensions, or reverses them without `axes`: a view.
 pub fn transpose(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     let rank = x.ndim();
     let order: Vec<usize> = match axes {
@@ -69,7 +69,7 @@ pub fn transpose(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     Ok(view(x, x.layout().permute(&order), 0))
 }
 
-/// Broadcast to a shape: a view.
+/// Broadcasts to a shape: a view.
 pub fn broadcast_to(x: &Array, shape: &[usize]) -> Result<Array> {
     let shape = Shape::new(shape)?;
     match x.layout().broadcast_to(shape) {
@@ -81,7 +81,7 @@ pub fn broadcast_to(x: &Array, shape: &[usize]) -> Result<Array> {
     }
 }
 
-/// One more dimension of extent 1, before `axis`: a view.
+/// Inserts a dimension of extent 1 before `axis`: a view.
 pub fn expand_dims(x: &Array, axis: isize) -> Result<Array> {
     let rank = x.ndim() as isize + 1;
     if axis < -rank || axis >= rank {
@@ -94,7 +94,7 @@ pub fn expand_dims(x: &Array, axis: isize) -> Result<Array> {
     index(x, &items)
 }
 
-/// Without dimensions of extent 1, or without the named ones: a view.
+/// Removes dimensions of extent 1, or only the named ones: a view.
 pub fn squeeze(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     let shape = x.shape();
     let mask = match axes {
@@ -110,10 +110,11 @@ pub fn squeeze(x: &Array, axes: Option<&[isize]>) -> Result<Array> {
     index(x, &items)
 }
 
-/// Arrays one record concatenates; more go in several. Keeps the operands of a segment countable in 16 bits.
+/// Maximum number of arrays that one record concatenates; more take several records. Keeps the operand count of a
+/// segment within 16 bits.
 const MOST_INPUTS: usize = 512;
 
-/// Arrays one after another along an axis.
+/// Concatenates arrays along an axis.
 pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let name = Op::Concat.name();
     let Some(first) = arrays.first() else {
@@ -150,7 +151,7 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     Ok(submit(recipe, &inputs, [0; 2], loc))
 }
 
-/// Arrays of one shape, stacked along a new axis.
+/// Stacks arrays of one shape along a new axis.
 pub fn stack(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     if arrays.first().is_some_and(|a| a.ndim() == MAX_RANK) {
         return Err(Error::new(ErrorKind::Value, format!("at most {MAX_RANK} dimensions are supported")).in_op("stack"));

@@ -1,5 +1,5 @@
-//! Arrays of numbers that the program holds in its own memory, checked and copied. A loop that feeds numbers faster than they
-//! are used is held here.
+//! Creates arrays from numbers in the program's own memory, after checking them. A loop that supplies numbers faster
+//! than they are used blocks here.
 
 use crate::array::Array;
 use crate::array::wait::Wait;
@@ -7,14 +7,14 @@ use crate::ops::from_host;
 use crate::runtime::host_queue::make_host_room;
 use forerun_base::{BFloat16, Complex, DType, Error, ErrorKind, Float16, Layout, Loc, Result, Shape};
 
-/// A type of the language that is also a dtype.
+/// A Rust type that corresponds to a dtype.
 pub trait HostElement: sealed::Plain {
-    /// The dtype with the same bytes.
+    /// The dtype with the same representation.
     const DTYPE: DType;
 }
 
 mod sealed {
-    /// Elements as kernels read them: implemented here and nowhere else.
+    /// Marks types whose representation kernels can read; sealed.
     pub trait Plain: Copy + Send + Sync + 'static {}
 }
 
@@ -32,7 +32,7 @@ elements! {
     Float16 => F16 BFloat16 => BF16 f32 => F32 f64 => F64 Complex<f32> => C64 Complex<f64> => C128
 }
 
-/// Numbers in row-major order, copied before this returns.
+/// Creates an array from numbers in row-major order, copied before this returns.
 pub fn from_slice<T: HostElement>(numbers: &[T], shape: &[usize], loc: Loc) -> Result<Array> {
     let shape = Shape::new(shape).map_err(|e| e.in_op("array"))?;
     if numbers.len() != shape.size() {
@@ -44,7 +44,7 @@ pub fn from_slice<T: HostElement>(numbers: &[T], shape: &[usize], loc: Loc) -> R
     unsafe { from_host(numbers.as_ptr() as *const u8, T::DTYPE, Layout::dense(shape), loc) }
 }
 
-/// The bytes of elements in row-major order, copied before this returns.
+/// Creates an array from the bytes of elements in row-major order, copied before this returns.
 pub fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize], loc: Loc) -> Result<Array> {
     let fail = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("array"));
     let shape = Shape::new(shape).map_err(|e| e.in_op("array"))?;
@@ -55,6 +55,6 @@ pub fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize], loc: Loc) -> Resu
         return fail("a truth value is 0 or 1".to_owned());
     }
     make_host_room(bytes.len(), &Wait::at(loc, "from_host"))?;
-    // SAFETY: as many bytes as the dense elements take; they are copied without regard to their alignment.
+    // SAFETY: there are as many bytes as the dense elements take; the copy does not depend on their alignment.
     unsafe { from_host(bytes.as_ptr(), dtype, Layout::dense(shape), loc) }
 }

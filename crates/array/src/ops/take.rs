@@ -1,4 +1,4 @@
-//! Rows by indices, and what is made of them.
+//! Rows by indices (`take`, `scatter_add`), and ops built on them.
 
 use crate::array::Array;
 use crate::ops::terms::Terms;
@@ -12,12 +12,12 @@ use forerun_ops::{Beyond, Op, Point, infer};
 use forerun_plan::{Attrs, Meta, Signature};
 use std::borrow::Cow;
 
-/// The memo's key: an axis takes three bits of the code, what lies beyond its ends two.
+/// The memo's key: the axis takes three bits of the code, the out-of-bounds mode two.
 fn key(op: Op, metas: [u64; 3], axis: usize, beyond: Beyond) -> MemoKey {
     (op.code() | ((axis as u16) << 2 | beyond as u16) << 10, metas)
 }
 
-/// Indices as kernels read them: of 32 or 64 bits, with a sign. What is no integer is left for inference to refuse.
+/// Converts indices to what kernels read: signed, 32 or 64 bits. Inference rejects other dtypes.
 fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
     match indices.dtype() {
         DType::I8 | DType::I16 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
@@ -30,8 +30,8 @@ fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
     }
 }
 
-/// Rows of `x` along an axis, named by an array of integers: its shape stands in place of the axis. An index that fails
-/// does so when the record runs.
+/// Rows of `x` along an axis, selected by an integer array whose shape replaces the axis. An index out of bounds fails
+/// when the record runs.
 pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -> Result<Array> {
     let axis = x.shape().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
     let indices = &*plain_indices(indices, loc)?;
@@ -47,8 +47,8 @@ pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -
     Ok(submit(recipe, &[x.input(), indices.input()], [0; 2], loc))
 }
 
-/// `base` with updates added to the rows that [`take`] would give; where several indices name one row, in their order.
-/// The result has the dtype of the base.
+/// `base` with updates added to the rows that [`take`] would return, in order if several indices select one row. The
+/// result has the dtype of the base.
 pub fn scatter_add(
     base: &Array,
     indices: &Array,
@@ -82,7 +82,7 @@ pub fn scatter_add(
     Ok(submit(recipe, &inputs, [0; 2], loc))
 }
 
-/// Rows of a table. Fractions of indices are cut off: programs may carry their indices in floats.
+/// Rows of a table. Indices are truncated, because programs may keep them in floats.
 pub fn embedding(indices: &Array, weight: &Array, loc: Loc) -> Result<Array> {
     match indices.dtype().kind() {
         Kind::Float => take(weight, &cast(indices, DType::I64, loc)?, 0, Beyond::Raise, loc),
@@ -90,7 +90,7 @@ pub fn embedding(indices: &Array, weight: &Array, loc: Loc) -> Result<Array> {
     }
 }
 
-/// The elements that indices name along an axis, one for each of the other positions. Fractions of indices are cut off.
+/// The elements that indices select along an axis, one for each of the other positions. Indices are truncated.
 pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyond, loc: Loc) -> Result<Array> {
     let t = Terms { op: "pick", loc };
     let shape = x.shape();
@@ -111,7 +111,7 @@ pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyon
     let position = match beyond {
         Beyond::Clip => t.two(Point::Minimum, &t.two(Point::Maximum, &index, 0)?, extent as i64 - 1)?,
         Beyond::Wrap => t.two(Point::Remainder, &index, extent.max(1) as i64)?,
-        // Looked up among the positions, which fails where there is none. A negative number is no class.
+        // A lookup among the positions, which fails for an invalid one. Negative numbers are invalid here.
         Beyond::Raise | Beyond::Refuse => {
             let positions = on_device(x.device(), || {
                 arange(Scalar::Int(0), Scalar::Int(extent as i64), Scalar::Int(1), None, loc)
@@ -119,7 +119,7 @@ pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyon
             take(&positions, &index, 0, Beyond::Refuse, loc)?
         }
     };
-    // Where each one lies among the elements in one dimension.
+    // The position of each element in the flattened array.
     let position = reshape(&position, &[outer as isize, inner as isize], loc)?;
     let steps = |count: usize, step: usize| {
         let (stop, step) = (Scalar::Int((count * step) as i64), Scalar::Int(step.max(1) as i64));

@@ -1,4 +1,4 @@
-//! What composites are written in: ops at one line of the user's program, blamed on the composite where they refuse.
+//! Helpers for composite ops: they submit ops at one line of the user's program and name the composite in errors.
 
 use crate::array::{Arg, Array};
 use crate::ops::{cast, pointwise, reduce, reshape};
@@ -29,7 +29,7 @@ impl Terms {
         pointwise(Point::Where, &[Arg::Array(c), a.into(), b.into()], self.loc)
     }
 
-    /// A reduction along one axis, which stays with extent 1.
+    /// A reduction along one axis, which is kept with extent 1.
     pub(crate) fn along(&self, kind: ReduceKind, x: &Array, axis: usize) -> Result<Array> {
         reduce(kind, x, Some(&[axis as isize]), true, self.loc)
     }
@@ -43,7 +43,7 @@ impl Terms {
         }
     }
 
-    /// The array in the carrier of its mean's dtype: what is rounded is rounded at the end.
+    /// The array in the carrier of its mean's dtype, so that rounding happens once, at the end.
     pub(crate) fn wide<'a>(&self, x: &'a Array) -> Result<Cow<'a, Array>> {
         match x.dtype().to_mean().carrier() {
             dtype if dtype == x.dtype() => Ok(Cow::Borrowed(x)),
@@ -51,12 +51,12 @@ impl Terms {
         }
     }
 
-    /// An axis counted from the front.
+    /// Normalises a negative axis.
     pub(crate) fn axis(&self, shape: &Shape, axis: isize) -> Result<usize> {
         shape.axis(axis).map_err(|e| e.in_op(self.op))
     }
 
-    /// A vector laid along one axis of a shape, so that it broadcasts over the others.
+    /// Reshapes a vector along one axis of a shape, so that it broadcasts over the others.
     pub(crate) fn lay(&self, what: &str, vector: &Array, shape: &Shape, axis: usize) -> Result<Array> {
         if *vector.shape() != [shape[axis]] {
             return Err(self.value(format!("{what} of shape {} does not fit axis {axis} of {shape}", vector.shape())));
@@ -66,7 +66,7 @@ impl Terms {
         reshape(vector, &dims, self.loc)
     }
 
-    /// A mistake in a shape or an argument.
+    /// An error about a shape or an argument.
     pub(crate) fn value(&self, text: String) -> Error {
         Error::new(ErrorKind::Value, text).in_op(self.op)
     }

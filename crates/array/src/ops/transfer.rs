@@ -1,4 +1,4 @@
-//! Transfers: the same elements on another device.
+//! Transfers between devices.
 
 use crate::array::Array;
 use crate::ops::copy;
@@ -10,7 +10,7 @@ use forerun_base::{Device, Error, Loc, Result};
 use forerun_ops::Op;
 use forerun_plan::{Attrs, Meta, Signature};
 
-/// The elements on another device: a copy, made while the caller runs on. On the device where they are, a copy all the same.
+/// Copies the elements to another device, without blocking. Copies even if they are already on that device.
 pub fn transfer(x: &Array, device: Device, loc: Loc) -> Result<Array> {
     check_device(device).map_err(|e| e.in_op(Op::Transfer.name()))?;
     if device == x.device() {
@@ -20,7 +20,7 @@ pub fn transfer(x: &Array, device: Device, loc: Loc) -> Result<Array> {
         return transfer(&copy(x, loc)?, device, loc);
     }
     if !x.device().is_host() && !device.is_host() {
-        // From one accelerator to another by way of the host: each knows the host alone.
+        // Two accelerators exchange data through the host, because each knows only the host.
         return transfer(&transfer(x, Device::default(), loc)?, device, loc);
     }
     let out = Meta::dense(x.dtype(), x.shape(), device);

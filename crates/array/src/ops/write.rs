@@ -1,4 +1,4 @@
-//! Writing: a new value, and the cell pointed at it. Views write through to their base; NumPy's aliasing holds.
+//! Writing: computes a new value and points the cell at it. Views write through to their base, with NumPy's aliasing.
 
 use crate::array::attachments;
 use crate::array::wait;
@@ -19,11 +19,11 @@ use forerun_ops::{Attributes, FillKind, List, Op, Point, Routine, Scattering, in
 use forerun_plan::{Attrs, Meta, Signature};
 use std::sync::Arc;
 
-/// Points the array's cell at a newer value, which nobody else holds.
+/// Points the array's cell at a newer value that no other cell holds.
 pub(crate) fn repoint(x: &Array, new: &'static Node) {
     let sync = runtime().sync;
     if sync {
-        // Another handle may point the cell elsewhere before this value has run.
+        // Another handle may point the cell elsewhere before this value is computed.
         new.use_by_other();
     }
     point_at(x, new);
@@ -33,7 +33,7 @@ pub(crate) fn repoint(x: &Array, new: &'static Node) {
     }
 }
 
-/// Points the array's cell at a value it then holds; lets go of the one it pointed at.
+/// Points the array's cell at a value, which it then holds, and releases the previous one.
 fn point_at(x: &Array, new: &Node) {
     let old = x.cell().replace_current(new);
     if old.let_go() {
@@ -41,8 +41,8 @@ fn point_at(x: &Array, new: &Node) {
     }
 }
 
-/// `x[...] = value` for a value that the caller has no other use for: where it can, the array takes over the value
-/// itself instead of a copy. Not observed: whoever keeps something about the array says so again.
+/// `x[...] = value` for a value that the caller does not need any more: if possible, the array takes over the value
+/// instead of a copy. Observers do not see it; code that keeps an attachment for the array sets it again.
 pub fn adopt(x: &Array, value: Array, loc: Loc) -> Result<()> {
     if x.is_view() || value.is_view() || !std::ptr::eq(x.meta(), value.meta()) || x.shares_cell(&value) {
         return assign(x, Arg::Array(&value), loc);
@@ -51,12 +51,13 @@ pub fn adopt(x: &Array, value: Array, loc: Loc) -> Result<()> {
         new.hold();
         new as *const Node
     });
-    // SAFETY: nodes are never freed, and the hold taken above keeps this life of it.
+    // SAFETY: nodes are never freed, and the hold taken above keeps this generation alive.
     point_at(x, unsafe { &*new });
     Ok(())
 }
 
-/// `x[...] = value`, for an array or a view of one. Writing the whole array forgets what it held, failures included.
+/// `x[...] = value`, for an array or a view of one. Writing the whole array discards its previous value, including a
+/// failure.
 pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     refuse_read_only(x)?;
     match value {
@@ -78,7 +79,7 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
         }
         Arg::Array(v) => {
             infer::check_cast(v.dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
-            // NumPy lets leading dimensions of extent 1 go.
+            // As in NumPy, leading dimensions of extent 1 are dropped.
             let lead = v.ndim().saturating_sub(x.ndim());
             let squeezed;
             let mut v = v;
@@ -116,9 +117,9 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     }
 }
 
-/// In the keys of the memo: ids of metas are small, so that these are none. A write of a whole array.
+/// Marks a write of a whole array in a memo key; larger than any meta id.
 const WHOLE: u64 = 1 << 62;
-/// Beside an id: rows along the first axis, and elements of the flattened array.
+/// Flags beside an id: rows along the first axis, and elements of the flattened array.
 const ROWS: u64 = 1 << 61;
 const ELEMENTS: u64 = 1 << 60;
 
@@ -126,12 +127,12 @@ const ELEMENTS: u64 = 1 << 60;
 fn known(key: MemoKey, make: impl FnOnce() -> Result<Arc<Recipe>>) -> Result<&'static Recipe> {
     // SAFETY: our own window; interning does not touch it.
     let owner = unsafe { window().owner() };
-    // No immediate of a write is cast as it is written.
+    // A write has no immediate that needs a dtype.
     let (recipe, _) = owner.recipe(key, || Ok::<_, Error>((make()?, DType::Bool)))?;
     Ok(recipe)
 }
 
-/// Whether the value is what it would be written to, as in the last step of `x[i] += 1`. Observers see that all the same.
+/// Whether the value is the array itself, as in the last step of `x[i] += 1`. Observers still see the write.
 fn is_itself(x: &Array, value: &Array) -> bool {
     x.shares_cell(value)
         && std::ptr::eq(x.meta(), value.meta())
@@ -139,7 +140,7 @@ fn is_itself(x: &Array, value: &Array) -> bool {
         && read_hooks::bits(read_hooks::OBSERVED) == 0
 }
 
-/// Elements that several indices name cannot be written one by one.
+/// Fails for a broadcast array, whose elements share their memory.
 pub(crate) fn refuse_read_only(x: &Array) -> Result<()> {
     if x.is_read_only() {
         let text = "assignment destination is read-only: it was broadcast";
@@ -172,12 +173,12 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     Ok(())
 }
 
-/// `x op= value`: computed in the promoted dtype, written back in that of `x`.
+/// `x op= value`, computed in the promoted dtype and converted to that of `x`.
 pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     in_place_of(point, x, &[value], loc)
 }
 
-/// The same for an op of more operands: `x = op(x, values...)`.
+/// The same for an op with more operands: `x = op(x, values...)`.
 pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
     if let &[value] = values
         && let Some((point, _)) = simpler(point, Arg::Array(x), value)
@@ -216,7 +217,7 @@ pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc)
     Ok(())
 }
 
-/// The value where a mask is true, else what is there. Mask and value broadcast to the array and have its dtype and device.
+/// Writes the value where a mask is true. Mask and value broadcast to the array and have its dtype and device.
 pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
     attachments::before_write_of(x, false, "setitem")?;
     let args = [Arg::Array(mask), value, Arg::Array(x)];
@@ -232,7 +233,7 @@ pub(crate) fn assign_where(x: &Array, mask: &Array, value: Arg<'_>, loc: Loc) ->
     Ok(())
 }
 
-/// Writes what a routine makes of the whole cell and others, all dense: its result takes the place of what the cell held.
+/// Writes the result of a routine of the whole cell and other dense arrays: it replaces the cell's value.
 pub(crate) fn assign_routine(
     routine: Routine,
     x: &Array,
@@ -257,15 +258,16 @@ pub(crate) fn assign_routine(
     Ok(())
 }
 
-/// Writes rows that dense indices name along the first axis, or with `flat` elements of the flattened array, of all that a cell
-/// of the host holds; the indices are looked at when it runs. There is one value for all, or as many as are named.
+/// Writes rows that dense indices select along the first axis, or with `flat` elements of the flattened array, of a
+/// whole cell on the host. The indices are checked when the record runs. There is one value for all, or one per
+/// selected row or element.
 pub(crate) fn assign_rows(x: &Array, indices: &Array, flat: bool, values: &Array, loc: Loc) -> Result<()> {
     attachments::before_write_of(x, false, "setitem")?;
     let routine = Routine::Scattering(Scattering::Put);
     let metas = [x.cell().meta(), indices.meta(), values.meta()];
     let [base, named, value] = metas.map(|meta| meta.id);
     let kind = if flat { ELEMENTS } else { ROWS };
-    // Under the code of updates, which is at hand: that of a routine is looked up.
+    // Uses the code of updates, which is a constant; that of a routine must be looked up.
     let recipe = known((Op::Update.code(), [base, named, value | kind]), || {
         let shape = metas[0].shape();
         let row = Layout::dense(if flat { Shape::SCALAR } else { Shape::of(&shape[1..]) });

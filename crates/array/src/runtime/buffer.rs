@@ -1,4 +1,4 @@
-//! Bytes on a device, counted: by the value that holds them and by every export of them.
+//! Reference-counted bytes on a device, shared by a value and its exports.
 
 use crate::observe::holders::{Account, LEAST};
 use crate::runtime::devices::OwnDevice;
@@ -8,21 +8,21 @@ use forerun_cpu::Block;
 use forerun_plan::DeviceBlock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
 
-/// A block of memory and how many look at it. Held by raw pointers in nodes, by [`BufferRef`] elsewhere.
+/// A block of memory and its reference count. Nodes hold it by raw pointer, other code by [`BufferRef`].
 pub(crate) struct Buffer {
     refs: AtomicU32,
-    /// It was copied from the host, and its value is closed.
+    /// Whether it was copied from the host and its value is closed.
     queued: AtomicBool,
-    /// Where it is booked, unless it is small.
+    /// The account it is charged to, unless it is small.
     account: Option<&'static Account>,
     bytes: Bytes,
 }
 
-/// Where the bytes lie.
+/// Where the bytes are stored.
 enum Bytes {
     Host(Block),
     Device(&'static OwnDevice, DeviceBlock),
-    /// In the memory of a device, but another library's; how many.
+    /// Bytes in device memory that another library owns, and their number.
     Foreign(*mut u8, usize),
 }
 
@@ -37,7 +37,7 @@ impl Bytes {
 }
 
 impl Buffer {
-    /// A buffer of `bytes` for what an op at a line makes, or `None` if there is no memory.
+    /// Allocates `bytes` for the result of an op at a line. Returns `None` if there is no memory.
     pub(crate) fn alloc(bytes: usize, op: &'static str, loc: Loc) -> Option<*mut Buffer> {
         let runtime = runtime();
         let bytes = Bytes::Host(runtime.pool.alloc(bytes)?);
@@ -45,7 +45,7 @@ impl Buffer {
         Some(Buffer::new(bytes, account))
     }
 
-    /// The same on an accelerator; called by whoever enqueues.
+    /// The same on an accelerator; called by the thread that enqueues.
     pub(crate) fn alloc_on(
         device: &'static OwnDevice,
         bytes: usize,
@@ -59,7 +59,7 @@ impl Buffer {
         Some(Buffer::new(Bytes::Device(device, block), account))
     }
 
-    /// Bytes of another library in the memory of a device. Whoever makes it sees to it that they outlive every use.
+    /// Wraps bytes of another library in device memory. The caller ensures that they outlive every use.
     pub(crate) fn foreign(address: *mut u8, bytes: usize) -> *mut Buffer {
         Buffer::new(Bytes::Foreign(address, bytes), None)
     }
@@ -72,7 +72,7 @@ impl Buffer {
         Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), queued, account, bytes }))
     }
 
-    /// Up to which ticket of the compute lane its bytes may still be used for what they held before.
+    /// The ticket of the compute lane up to which the previous contents may still be in use.
     pub(crate) fn since(&self) -> u64 {
         match &self.bytes {
             Bytes::Host(_) | Bytes::Foreign(..) => 0,
@@ -80,12 +80,12 @@ impl Buffer {
         }
     }
 
-    /// Books the buffer on the account of an op at a line: it may have been donated.
+    /// Charges the buffer to the account of an op at a line; a donated buffer changes its account.
     ///
     /// # Safety
-    /// Nobody else can reach the buffer.
+    /// No other thread can reach the buffer.
     pub(crate) unsafe fn book(this: *mut Buffer, op: &'static str, loc: Loc) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees exclusive access.
         let buffer = unsafe { &mut *this };
         if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
             let holders = match &buffer.bytes {
@@ -99,13 +99,13 @@ impl Buffer {
         }
     }
 
-    /// Its bytes came from the host and only wait for their readers from now on.
+    /// Marks bytes that came from the host as queued: from now on only pending readers need them.
     pub(crate) fn enter_queue(&self) {
         self.queued.store(true, Relaxed);
         runtime().host.enter(self.bytes.capacity());
     }
 
-    /// The last reader is done with it, or takes it over.
+    /// Ends the queued state: the last reader is done with the bytes or takes them over.
     pub(crate) fn leave_queue(&self) {
         if self.queued.load(Relaxed) {
             self.queued.store(false, Relaxed);
@@ -125,14 +125,14 @@ impl Buffer {
         self.refs.load(Ordering::Acquire) == 1
     }
 
-    /// One holder less; the last one frees.
+    /// Gives up one reference; the last one frees the buffer.
     ///
     /// # Safety
-    /// The caller gives up a count it owned.
+    /// The caller owns the reference that it gives up.
     pub(crate) unsafe fn release(this: *mut Buffer) {
-        // SAFETY: the caller's count keeps it alive until here.
+        // SAFETY: the caller's reference keeps the buffer alive until here.
         if unsafe { &*this }.refs.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: the last count is gone: nobody else can reach it, and it came from a box.
+            // SAFETY: this was the last reference, so no other thread can reach the buffer, and it came from a box.
             let buffer = unsafe { Box::from_raw(this) };
             if let Some(account) = buffer.account {
                 account.give_back(buffer.bytes.capacity());
@@ -152,29 +152,29 @@ impl Buffer {
 /// A counted reference to a buffer.
 pub(crate) struct BufferRef(*mut Buffer);
 
-// SAFETY: the bytes are not changed while a second holder exists, and counts are atomic.
+// SAFETY: the bytes do not change while a second reference exists, and the count is atomic.
 unsafe impl Send for BufferRef {}
 // SAFETY: as above; shared access only reads.
 unsafe impl Sync for BufferRef {}
 
 impl BufferRef {
-    /// Another holder.
+    /// Creates another reference.
     ///
     /// # Safety
-    /// The buffer must be alive: the caller keeps its holder from letting go meanwhile.
+    /// The buffer must be alive: the caller keeps an existing reference from being released meanwhile.
     pub(crate) unsafe fn share(buffer: *mut Buffer) -> BufferRef {
-        // SAFETY: alive, as the caller promised.
+        // SAFETY: the caller guarantees that the buffer is alive.
         unsafe { &*buffer }.refs.fetch_add(1, Ordering::Relaxed);
         BufferRef(buffer)
     }
 
-    /// Another holder beside this one.
+    /// Creates another reference.
     pub(crate) fn again(&self) -> BufferRef {
-        // SAFETY: our count keeps it alive.
+        // SAFETY: our reference keeps the buffer alive.
         unsafe { BufferRef::share(self.0) }
     }
 
-    /// Gives the buffer, with its count, to a value.
+    /// Transfers this reference to a value.
     pub(crate) fn give(self) -> *mut Buffer {
         let buffer = self.0;
         std::mem::forget(self);
@@ -182,14 +182,14 @@ impl BufferRef {
     }
 
     pub(crate) fn ptr(&self) -> *const u8 {
-        // SAFETY: our count keeps it alive.
+        // SAFETY: our reference keeps the buffer alive.
         unsafe { &*self.0 }.ptr()
     }
 }
 
 impl Drop for BufferRef {
     fn drop(&mut self) {
-        // SAFETY: the count taken in `share` is given up once.
+        // SAFETY: the reference taken in `share` is released once.
         unsafe { Buffer::release(self.0) }
     }
 }

@@ -1,8 +1,9 @@
 //! Tasks of accelerators: enqueues a kernel or a copy on a lane, and publishes the outcome once the lane has passed it.
 //!
-//! Memory is released in the order of the compute lane. A buffer whose last uses are enqueued there is released at once,
-//! before the device has run them: later commands of the lane may take it over. So running ahead needs no more memory than
-//! waiting. Uses on the other lanes and on the host keep a buffer until they have settled.
+//! Memory is released in the order of the compute lane. A buffer whose last uses are enqueued there is released
+//! immediately, before the device has run them, because later commands of the lane may reuse it. Running ahead
+//! therefore needs no more memory than waiting. Uses on the other lanes and on the host keep a buffer until they have
+//! settled.
 
 use crate::observe::trace;
 use crate::runtime::buffer::Buffer;
@@ -21,17 +22,17 @@ use std::time::Instant;
 pub(crate) struct EnqueuedOn {
     pub(crate) lane: Lane,
     pub(crate) ticket: u64,
-    /// When, if a trace was on.
+    /// The time, if a trace was on.
     pub(crate) began: Option<Instant>,
 }
 
-/// The whole number of a ticket, of which values keep the last 24 bits.
+/// The full ticket, from its low 24 bits, which values keep, and the last ticket of the lane.
 fn whole_ticket(kept: u32, told: u64) -> u64 {
     told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
 }
 
 impl KernelTask {
-    /// The device has no memory for this.
+    /// The error for a kernel that finds no memory on the device.
     pub(crate) fn lacks_memory(&self) -> Error {
         let bytes = self.outputs.iter().map(|output| output.bytes).max().unwrap_or(0);
         match self.outputs.first().and_then(|output| devices::of(output.node.meta().device)) {
@@ -40,7 +41,7 @@ impl KernelTask {
         }
     }
 
-    /// Enqueues the kernel, or says why it cannot.
+    /// Enqueues the kernel, or returns why it cannot.
     pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
             self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
@@ -58,17 +59,17 @@ impl KernelTask {
             Err(_) => return Enqueued::NoMemory,
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
-            // An address of a device is a number here.
+            // A device address is only a number here, so it may wrap.
             *address = address.wrapping_add(input.bytes);
         }
         let target = |(output, buffer): (&BoundOutput, &Option<*mut Buffer>)| match buffer {
-            // SAFETY: the buffer is ours.
+            // SAFETY: this task owns the buffer.
             Some(b) => unsafe { &**b }.ptr(),
             None => output.node.data(),
         };
         let targets: Addresses<*mut u8> = self.outputs.iter().zip(&buffers.list).map(target).collect();
         let since = buffers.list.iter().flatten().map(|b| {
-            // SAFETY: as above.
+            // SAFETY: this task owns the buffer.
             unsafe { &**b }.since()
         });
         let since = since.max().unwrap_or(0);
@@ -92,7 +93,7 @@ impl KernelTask {
         let _ = self.enqueued.set(EnqueuedOn { lane, ticket, began });
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
             let Some(b) = buffer else { continue };
-            // SAFETY: the buffer is ours until the value is published.
+            // SAFETY: this task owns the buffer until the value is published.
             unsafe { Buffer::book(b, output.op, output.loc) };
             if lives_on(device, output.node) {
                 output.node.begin_enqueued(b);
@@ -105,7 +106,7 @@ impl KernelTask {
         Enqueued::Ticket(LaneTicket { lane: lane as usize, number: ticket })
     }
 
-    /// Its ops and the line of its first result, for profilers.
+    /// The ops and the line of the first result, for profilers.
     fn label(&self) -> String {
         let names = self.members().iter().map(|k| self.segment[usize::from(*k)].record.recipe.op().name());
         let line = self.outputs.first().map_or(Loc::UNKNOWN, |output| output.loc).text();
@@ -127,30 +128,32 @@ impl KernelTask {
                 fail_point!("device.launch", error => return Err(error));
                 follow_inputs(Lane::Compute);
                 let io = Io { inputs: addresses, outputs: targets, scalars: &self.scalars };
-                // SAFETY: inputs are there when the lane comes to this, by the waits above and the order of the lane;
-                // outputs are as large as their metas say, and later uses of what they held come before in the lane.
+                // SAFETY: inputs are complete when the lane reaches this kernel, by the waits above and the order of
+                // the lane. Outputs have the size that their metas state, and earlier uses of their memory come before
+                // in the lane.
                 unsafe { kernel.launch(io) }?;
                 Ok(Lane::Compute)
             }
             CompiledKernel::Transfer(bytes) if lives_on(device, self.outputs[0].node) => {
                 fail_point!("device.copy", error => return Err(error));
                 let lane = accelerator.copy_lane(Lane::In, *bytes);
-                // Other lanes may take memory that the compute lane still works on.
+                // The copy lanes may get memory that the compute lane still uses.
                 device.follow(lane, Lane::Compute, since);
-                // SAFETY: the input is a ready value of the host, whose use lasts until this has settled.
+                // SAFETY: the input is a ready host value, and its use lasts until this task has settled.
                 unsafe { accelerator.copy_in(addresses[0], targets[0], *bytes) }
             }
             CompiledKernel::Transfer(bytes) => {
                 fail_point!("device.copy", error => return Err(error));
                 follow_inputs(accelerator.copy_lane(Lane::Out, *bytes));
-                // SAFETY: the use of the input lasts until this has settled; the output is ours until then.
+                // SAFETY: the use of the input lasts until this task has settled, and the task owns the output until
+                // then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
             }
             CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
         }
     }
 
-    /// Whether its uses are ordered by the lane that memory is given back in.
+    /// Whether its uses are ordered by the compute lane, in whose order memory is released.
     fn keeps_order(&self) -> bool {
         matches!(self.plan.kernels[self.group], CompiledKernel::Device(_))
     }
@@ -161,13 +164,13 @@ impl KernelTask {
         }
         for release in self.releases.iter().filter(|r| lives_on(device, r.node)) {
             if let Some(buffer) = release.node.note_enqueued(release.count) {
-                // SAFETY: the value's own count: the value has no buffer any more.
+                // SAFETY: releases the value's own reference; the value has no buffer any more.
                 unsafe { Buffer::release(buffer) };
             }
         }
     }
 
-    /// An input failed before this was enqueued: enqueues the records that do not depend on it, one by one.
+    /// Enqueues, one by one, the records that do not depend on an input that failed before this task was enqueued.
     fn enqueue_unpoisoned(&self, device: &'static OwnDevice, error: &Error) -> Enqueued {
         if self.outputs.len() < 2 {
             self.fail_all(error);
@@ -176,7 +179,7 @@ impl KernelTask {
         self.enqueue_unfused(device)
     }
 
-    /// The lane has passed, and everything this followed has settled.
+    /// Publishes the outcome after the lane has passed and all tasks that this one follows have settled.
     pub(crate) fn settle_enqueued(&self) {
         let (Some(device), Some(enqueued)) = (self.device, self.enqueued.get()) else { return };
         if self.settled.swap(true, Ordering::AcqRel) {
@@ -184,13 +187,13 @@ impl KernelTask {
         }
         let outcome = outcome_of(device, enqueued).map_err(|error| self.blame(error, 0));
         if let Some(began) = enqueued.began {
-            // Before the values can be seen: whoever saw them may end the trace.
+            // Before the values are visible: a thread that sees them may end the trace.
             let (bytes, on) = (self.outputs.iter().map(|o| o.bytes).sum(), Some((device.number, enqueued.lane)));
             trace::ran(&self.segment, self.members(), bytes, began, on);
         }
         let lost = self.lost_records();
         for output in &self.outputs {
-            // A result that failed while it was enqueued is published already.
+            // A result that failed while it was enqueued is already published.
             if output.node.planned_status() == Status::Failed {
                 continue;
             }
@@ -211,7 +214,7 @@ impl KernelTask {
         self.finish();
     }
 
-    /// The results that come to nothing because an input turned out to have failed after this was enqueued.
+    /// The results that fail because an input turned out to have failed after this task was enqueued.
     fn lost_records(&self) -> Vec<(&'static Node, Error)> {
         let mut lost: Vec<(&'static Node, Error)> = Vec::new();
         if self.poison().is_none() {
@@ -238,14 +241,14 @@ impl KernelTask {
     }
 }
 
-/// The error of what was enqueued, if it failed.
+/// The error of the enqueued command, if it failed.
 fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
     let outcome = device.accelerator.outcome(enqueued.lane, enqueued.ticket);
     fail_point!("device.outcome", error => return Err(error));
     outcome
 }
 
-/// Makes later commands of the lane wait for the command that makes the value.
+/// Makes later commands of the lane wait for the command that computes the value.
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];

@@ -1,4 +1,4 @@
-//! Devices: which there are, which one a thread makes its arrays on, and what the runtime keeps for each accelerator.
+//! Devices: which ones exist, the current device of each thread, and the runtime's state per accelerator.
 
 use crate::observe::holders::{Holder, Holders};
 use crate::runtime::memory::empty_cache;
@@ -14,20 +14,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What the runtime keeps for an accelerator.
+/// The runtime's state for one accelerator.
 pub(crate) struct OwnDevice {
     pub(crate) number: usize,
     pub(crate) accelerator: Arc<dyn Accelerator>,
     pub(crate) ledger: Arc<dyn BytesLedger>,
     pub(crate) holders: Holders,
-    /// Up to which ticket of each other lane each lane was told to wait.
+    /// For each lane, the last ticket of each other lane that it already waits for.
     waits: Mutex<[[u64; Lane::COUNT]; Lane::COUNT]>,
     waits_told: AtomicU64,
     waits_skipped: AtomicU64,
 }
 
 impl OwnDevice {
-    /// What is told to `lane` from now on comes after that ticket of `other`; told only if it does not already.
+    /// Makes later commands of `lane` wait for that ticket of `other`, unless they already do.
     pub(crate) fn follow(&self, lane: Lane, other: Lane, ticket: u64) {
         if lane == other {
             return;
@@ -43,7 +43,7 @@ impl OwnDevice {
     }
 }
 
-/// An accelerator, as the engine drives it.
+/// Adapts an accelerator to the engine's `Driver`.
 struct Driven(Arc<dyn Accelerator>);
 
 impl Driver for Driven {
@@ -68,10 +68,10 @@ impl Driver for Driven {
     }
 }
 
-/// Accelerators that the engine has room for.
+/// Maximum number of accelerators.
 const MOST: usize = 16;
 
-/// An accelerator that is there, opened by the first who uses it: that may take a while.
+/// A detected accelerator. It is opened at its first use, because that may take a while.
 struct Present {
     open: Box<dyn Fn() -> Result<Arc<dyn Accelerator>> + Send + Sync>,
     own: OnceLock<Result<OwnDevice>>,
@@ -101,14 +101,14 @@ impl Present {
     }
 }
 
-/// The accelerators of this machine, or the simulated ones that the environment asks for. Looked for once, by the first who
-/// asks.
+/// The accelerators of this machine, or the simulated ones that the environment requests. Detected once, at the first
+/// use.
 static PRESENT: OnceLock<Vec<Present>> = OnceLock::new();
 
-/// The accelerators were found by a process of which this is a forked child: a driver does not live through that.
+/// Set in a forked child of a process that had detected accelerators: a driver does not survive a fork.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// In a forked child: the accelerators are lost, those that were not opened too.
+/// Marks all accelerators as lost in a forked child, including those that were not opened.
 pub(crate) fn lose_all() {
     FORKED.store(PRESENT.get().is_some(), Relaxed);
     accelerators().for_each(|device| device.accelerator.lose());
@@ -126,12 +126,12 @@ fn all() -> &'static [Present] {
     present(|| simulated(&Settings::environment()).unwrap_or_else(cuda))
 }
 
-/// The accelerators that are in use; looks for none.
+/// The accelerators in use; detects none.
 pub(crate) fn accelerators() -> impl Iterator<Item = &'static OwnDevice> {
     PRESENT.get().into_iter().flatten().filter_map(|present| present.own.get()?.as_ref().ok())
 }
 
-/// Puts simulated accelerators in the place of real ones. Fails if accelerators were looked for already.
+/// Replaces real accelerators by simulated ones. Fails if accelerators were already detected.
 pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
     let mut asked = false;
     present(|| {
@@ -166,26 +166,27 @@ fn make(count: usize, options: SimOptions) -> Vec<Present> {
     (0..count).map(present).collect()
 }
 
-/// The accelerator that elements live on; `None` for the host.
+/// The accelerator that a device refers to; `None` for the host.
 ///
 /// # Panics
-/// If the accelerator cannot be opened: [`check_device`] says why, and comes before anything is placed on a device.
+/// If the accelerator cannot be opened. [`check_device`] reports the reason and runs before anything is placed on a
+/// device.
 pub(crate) fn of(device: Device) -> Option<&'static OwnDevice> {
     let opened = |number: usize| all()[number].own(number);
     device.accelerator().map(|number| opened(number).unwrap_or_else(|e| panic!("{device} was not checked: {e}")))
 }
 
-/// Whether a value with this meta has a buffer: the small ones of the host live in their nodes.
+/// Whether a value with this meta has a buffer; small host values are stored in their nodes.
 pub(crate) fn has_buffer(meta: &Meta) -> bool {
     meta.bytes > crate::runtime::node::INLINE || !meta.device.is_host()
 }
 
-/// How many accelerators there are.
+/// Number of accelerators.
 pub fn accelerator_count() -> usize {
     all().len()
 }
 
-/// Fails unless the device is there and can be used.
+/// Fails unless the device exists and can be used.
 pub fn check_device(device: Device) -> Result<()> {
     let Some(number) = device.accelerator() else { return Ok(()) };
     match all().get(number) {
@@ -202,19 +203,19 @@ thread_local! {
     static CURRENT: Cell<Device> = const { Cell::new(Device::Cpu(0)) };
 }
 
-/// Where the calling thread makes arrays that come from nothing but parameters.
+/// The device on which the calling thread creates arrays that have no array inputs.
 #[inline]
 pub fn current_device() -> Device {
     CURRENT.get()
 }
 
-/// The same for the calling thread from now on; returns the former one. The device must be there.
+/// Sets the current device of the calling thread; returns the previous one. The device must exist.
 pub fn set_current_device(device: Device) -> Result<Device> {
     check_device(device)?;
     Ok(CURRENT.replace(device))
 }
 
-/// Runs `f` with another device as the current one. The device must be there.
+/// Runs `f` with another current device. The device must exist.
 pub fn on_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
     struct Back(Device);
     impl Drop for Back {
@@ -226,13 +227,13 @@ pub fn on_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The device of the host on which data for the current device is first copied.
+/// The host device to which data for the current device is copied first.
 pub(crate) fn host_device() -> Device {
     let current = current_device();
     if current.is_host() { current } else { Device::default() }
 }
 
-/// The device of all operands, or which two differ.
+/// The common device of all operands, or an error that names two different ones.
 pub(crate) fn common_device(op: &'static str, metas: &[&Meta]) -> Result<Device> {
     let Some(first) = metas.first() else { return Ok(current_device()) };
     match metas.iter().find(|meta| meta.device != first.device) {
@@ -247,28 +248,28 @@ pub(crate) fn common_device(op: &'static str, metas: &[&Meta]) -> Result<Device>
     }
 }
 
-/// What an accelerator is, and what its memory is used for.
+/// Description and memory statistics of an accelerator.
 #[derive(Clone, Debug)]
 pub struct DeviceStats {
-    /// What it is, for people.
+    /// A human-readable description.
     pub description: String,
-    /// Bytes of its memory that values may take.
+    /// Bytes of its memory that values may use.
     pub capacity: usize,
-    /// Live bytes, their peak, what is wanted beyond, and the limit.
+    /// Live bytes, peak, requested bytes and limit.
     pub budget: Budget,
     /// Bytes kept for reuse.
     pub cached: usize,
-    /// How often a lane was told to wait for another.
+    /// Number of times a lane was made to wait for another.
     pub waits: u64,
-    /// How often that was not needed.
+    /// Number of such waits that were not needed.
     pub waits_skipped: u64,
-    /// How kernels were launched.
+    /// Counters of kernel launches.
     pub launches: Launches,
-    /// Who holds live bytes, line by line, the largest first. Buffers below 4 KiB are left out.
+    /// Live bytes by source line, the largest first. Buffers below 4 KiB are not counted.
     pub holders: Vec<Holder>,
 }
 
-/// What an accelerator is doing; fails if it is not there.
+/// Statistics of an accelerator; fails if it does not exist.
 pub fn device_stats(device: Device) -> Result<DeviceStats> {
     let own = own(device)?;
     Ok(DeviceStats {
@@ -283,35 +284,35 @@ pub fn device_stats(device: Device) -> Result<DeviceStats> {
     })
 }
 
-/// The number of an accelerator among the devices of CUDA, if other libraries can reach its memory that way.
+/// The CUDA device number of an accelerator, if other libraries can access its memory that way.
 pub fn cuda_number(device: Device) -> Option<usize> {
     of(device)?.accelerator.cuda_number()
 }
 
-/// Blocks the caller until everything is done that anybody told an accelerator so far, other libraries included.
+/// Blocks until all work submitted to an accelerator so far is done, including that of other libraries.
 pub fn settle_device(device: Device) -> Result<()> {
     own(device)?.accelerator.settle_all()
 }
 
-/// How many bytes of an accelerator running ahead may take; the oldest unfinished task alone may go beyond.
+/// Sets the limit on live bytes of an accelerator; only the oldest unfinished task may exceed it.
 pub fn set_device_budget(device: Device, bytes: usize) -> Result<()> {
     runtime().engine.set_device_budget(own(device)?.number, bytes);
     Ok(())
 }
 
-/// Whether products of float32 on an accelerator may keep fewer bits of their factors, where it is faster that way.
+/// Whether float32 products on an accelerator may round their factors to fewer bits where that is faster.
 pub fn set_fast_products(device: Device, on: bool) -> Result<()> {
     own(device)?.accelerator.set_fast_products(on);
     Ok(())
 }
 
-/// Lets the peak of an accelerator start again from what is live now.
+/// Resets the peak of an accelerator to its live bytes.
 pub fn reset_device_peak(device: Device) -> Result<()> {
     runtime().engine.reset_device_peak(own(device)?.number);
     Ok(())
 }
 
-/// Gives the bytes that a device keeps for reuse back; those of the host for any of its devices.
+/// Releases the bytes that a device keeps for reuse; for a host device, those of the host's pool.
 pub fn empty_device_cache(device: Device) -> Result<()> {
     check_device(device)?;
     match of(device) {

@@ -1,7 +1,7 @@
-//! Flights: the tasks that were planned and are not known to be finished, in the order in which they were planned.
+//! Flights: the planned tasks that are not known to be finished, in planning order.
 //!
-//! Kept so that planning stays cheap however many there are: who makes a value is found by its node, finished flights
-//! leave from the front, and the rest is swept only when the list has doubled.
+//! The structure keeps planning cheap for any number of flights: the producer of a value is found by its node, finished
+//! flights leave from the front, and the rest is swept only when the list has doubled.
 
 use crate::observe::origin::Origin;
 use crate::runtime::node::Node;
@@ -11,7 +11,7 @@ use forerun_engine::TaskRef;
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 
-/// A task that was planned.
+/// A planned task.
 pub(crate) struct Flight {
     pub(crate) task: TaskRef,
     pub(crate) window: &'static Window,
@@ -34,7 +34,7 @@ fn name(node: &Node) -> usize {
 }
 
 impl Flights {
-    /// Notes a flight.
+    /// Adds a flight.
     pub(crate) fn push(&mut self, flight: Flight) {
         for (node, _) in &flight.makes {
             self.makers.insert(name(node), flight.task.clone());
@@ -42,7 +42,7 @@ impl Flights {
         self.list.push_back(flight);
     }
 
-    /// Lets finished flights go.
+    /// Removes finished flights.
     pub(crate) fn purge(&mut self) {
         while self.list.front().is_some_and(|f| f.task.is_done()) {
             if let Some(flight) = self.list.pop_front() {
@@ -62,12 +62,12 @@ impl Flights {
         }
     }
 
-    /// The unfinished task that makes a value.
+    /// The unfinished task that produces a value.
     pub(crate) fn maker(&self, node: &Node) -> Option<&TaskRef> {
         self.makers.get(&name(node)).filter(|task| !task.is_done())
     }
 
-    /// Where a value that an unfinished task makes comes from.
+    /// The origin of a value that an unfinished task produces.
     pub(crate) fn origin(&self, node: &Node) -> Option<Origin> {
         let mut makes = self.unfinished().flat_map(|flight| &flight.makes);
         makes.find(|(made, _)| std::ptr::eq(*made, node)).map(|(_, origin)| *origin)
@@ -89,7 +89,7 @@ impl Flights {
     }
 }
 
-/// Takes a flight's values out of the makers, but for those that a later flight makes in the slot's next life.
+/// Removes a flight's values from the producers, except those that a later flight produces in a reused slot.
 fn forget(makers: &mut HashMap<usize, TaskRef, WordHash>, flight: &Flight) {
     for (node, _) in &flight.makes {
         if makers.get(&name(node)).is_some_and(|task| task.age() == flight.task.age()) {

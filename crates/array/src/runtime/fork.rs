@@ -1,10 +1,11 @@
-//! Fork and exit of the process, as the runtime lives through them.
+//! Fork and exit of the process.
 //!
-//! Before a fork everything is brought to a stand, which waits for running pieces only, and every lock that the child will
-//! need is taken; so no lock belongs to a thread that the child does not have, and no value is half published. In the
-//! child, values that are there stay readable, everything pending fails with the line that submitted it, and the next
-//! submission or wait starts new workers. The windows of other threads are emptied and never used again: their owners
-//! may have been anywhere. If the stand cannot be made, the child can read what is there, and every wait in it fails.
+//! Before a fork the engine is paused, which waits for running pieces only, and every lock that the child will need is
+//! taken. So no lock belongs to a thread that the child does not have, and no value is half published. In the child,
+//! existing values stay readable, everything pending fails with the line that submitted it, and the next submission or
+//! wait starts new workers. The windows of other threads are emptied and never used again, because their owners may
+//! have been anywhere. If the engine could not be paused, the child can read existing values, and every wait in it
+//! fails.
 
 use crate::array::attachments;
 use crate::observe::submissions;
@@ -23,7 +24,7 @@ use std::cell::RefCell;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What is held between the two hooks of a fork. Dropped in this order.
+/// Guards held between the two hooks of a fork, dropped in this order.
 struct Held {
     locks: Vec<Box<dyn Any>>,
     planner: MutexGuard<'static, Planner>,
@@ -34,10 +35,10 @@ thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
 }
 
-/// This process was forked, and everything could not be brought to a stand before.
+/// Set in a child that was forked while the engine could not be paused.
 static UNPREPARED: AtomicBool = AtomicBool::new(false);
 
-/// Fails in a child whose fork could not be prepared: its threads are gone, and a lock may have been theirs.
+/// Fails in a child whose fork could not be prepared: its threads are gone, and one of them may have held a lock.
 pub(crate) fn check() -> Result<()> {
     if UNPREPARED.load(Relaxed) {
         let text = "this process was forked while the engine could not be brought to a stand: start another instead";
@@ -46,7 +47,7 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Watches for forks and for the end of the process. Called once, before the runtime is there.
+/// Registers the hooks for fork and exit. Called once, before the runtime exists.
 pub(crate) fn watch() {
     at_fork(before, parent, child);
     random_streams::watch_forks();
@@ -54,7 +55,7 @@ pub(crate) fn watch() {
 }
 
 extern "C" fn before() {
-    // A panic must not leave the hook. Nothing is held then, and the child knows that it was not prepared for.
+    // A panic must not leave the hook. No locks are held then, and the child learns that it was not prepared.
     let _ = catch_unwind(prepare);
 }
 
@@ -62,12 +63,12 @@ fn prepare() {
     fail_point!("fork.prepare", _error => return);
     let runtime = runtime();
     let paused = Engine::pause();
-    // After the pause only a frontend that runs something tiny on the spot can have it.
+    // After the pause only a frontend that runs a tiny record inline can hold it.
     let planner = runtime.planner.lock();
     let mut locks = attachments::lock_for_fork();
     locks.push(trace::lock_for_fork());
-    // None of these is ever taken while another is held, but for the list of slots, after the tables, and the engine's own,
-    // which come in their order.
+    // None of these is ever taken while another is held, except the list of slots, which comes after the tables, and
+    // the engine's locks, which it takes in its own order.
     locks.extend([
         forerun_base::hold_locs(),
         forerun_plan::hold_tables(),
@@ -99,24 +100,25 @@ extern "C" fn child() {
     runtime.engine.forget_threads(&error, &paused);
     for window in runtime.windows.iter() {
         planner.fail_records(window, &error);
-        // A view whose reader its thread had not submitted yet will never have one.
-        // SAFETY: under the planner's lock; nothing before the tail is read any more.
+        // A view whose reader was not submitted before the fork never gets one. SAFETY: under the planner's lock;
+        // records before the tail are not read any more.
         unsafe { window.ring.advance(window.ring.tail()) };
         planner.note_completed(window);
     }
-    // What nobody has seen yet is the parent's to report.
+    // The parent reports the failures that were not read before the fork.
     *runtime.failures.lock() = Default::default();
 }
 
-/// The process ends: workers finish the task they run and leave, within a bound; what is pending is not computed. Who still
-/// reads an array runs what it needs itself.
+/// Runs at exit: workers finish their current task and exit, within a bound. Pending records are not computed; a thread
+/// that still reads an array runs what it needs itself.
 extern "C" fn last() {
     end_background();
     runtime().engine.shutdown();
 }
 
-/// The process is about to end: nobody may be inside a device's libraries any more. A frontend that knows calls it before they
-/// are taken down. Who still reads an array runs what it needs itself.
+/// Stops the background threads, so that none is inside a device library when the process ends. A frontend that knows
+/// about the exit calls it before the libraries are unloaded. A thread that still reads an array runs what it needs
+/// itself.
 pub fn end_background() {
     if accelerators().next().is_some() {
         accelerators().for_each(|device| device.accelerator.stop());

@@ -1,4 +1,4 @@
-//! The runtime: one engine, one pool, one backend, one planner, all windows. Made at the first op, never torn down.
+//! The runtime: one engine, pool, backend and planner, and all windows. Created by the first op and never destroyed.
 
 use crate::observe::blockers::Blockers;
 use crate::observe::holders::Holders;
@@ -17,29 +17,30 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// Everything that exists once. Whoever submits reads the engine and the settings; what planning writes lies on other lines.
+/// The process-wide state. Submitting threads read the engine and the settings; fields that planning writes are on
+/// other cache lines.
 pub(crate) struct Runtime {
     pub(crate) engine: Arc<Engine>,
     pub(crate) pool: Pool,
     pub(crate) backend: Arc<dyn Backend>,
-    /// Who plans holds this lock. It is only ever tried, never waited for: waiting is the engine's business.
+    /// The planner's lock. Threads only try it and never block on it: only the engine blocks.
     pub(crate) planner: Padded<Mutex<Planner>>,
     pub(crate) windows: Windows,
-    /// Run every op on its caller, at once.
+    /// Whether every op runs immediately on its caller.
     pub(crate) sync: bool,
     pub(crate) counters: Padded<Counters>,
     pub(crate) holders: Holders,
     pub(crate) host: HostQueue,
     pub(crate) held: HoldCounters,
     pub(crate) blockers: Blockers,
-    /// Errors that nobody has seen yet.
+    /// Errors that no thread has read yet.
     pub(crate) failures: Mutex<Failures>,
     fuse: AtomicBool,
     drop_dead: AtomicBool,
     tiny_limit: AtomicUsize,
 }
 
-/// What the planner counts. Written under its lock.
+/// Counters of the planner. Written under its lock.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) inlined: AtomicU64,
@@ -56,7 +57,7 @@ pub(crate) fn count(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Relaxed) + n, Relaxed);
 }
 
-/// Elements up to which a record is run on the spot by whoever plans it: less than a task costs.
+/// Maximum number of elements of a record that runs inline: the work is less than the cost of a task.
 const TINY: usize = 4096;
 
 /// The runtime.
@@ -101,28 +102,28 @@ impl Runtime {
         PlanOptions { fuse: self.fuse.load(Relaxed), drop_dead: self.drop_dead.load(Relaxed) }
     }
 
-    /// How many elements a record may touch to be run on the spot; none on a thread whose stack is short.
+    /// The element limit for running inline; 0 on a thread with a short stack.
     pub(crate) fn tiny_limit_here(&self) -> usize {
         if has_short_stack() { 0 } else { self.tiny_limit.load(Relaxed) }
     }
 
-    /// An op failed: remembered until somebody reads it.
+    /// Remembers a failure until a thread reads it.
     pub(crate) fn note_failure(&self, error: &Error) {
         self.failures.lock().note(error);
     }
 
-    /// Somebody has seen it.
+    /// Notes that a thread has read a failure.
     pub(crate) fn observe_failure(&self, error: &Error) {
         self.failures.lock().seen(error);
     }
 }
 
-/// What the runtime has done so far.
+/// Counters of the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeStats {
     /// Records submitted, views included.
     pub records: u64,
-    /// Records run on the spot by whoever planned them.
+    /// Records run inline by the thread that planned them.
     pub inlined: u64,
     /// Tasks spawned.
     pub tasks: u64,
@@ -130,23 +131,23 @@ pub struct RuntimeStats {
     pub segments: u64,
     /// Segments whose plan was in the cache.
     pub plan_hits: u64,
-    /// Segments whose plan had to be made.
+    /// Segments whose plan had to be computed.
     pub plan_misses: u64,
-    /// Records dropped because nobody could look at their results.
+    /// Records dropped because no reader of their results could exist.
     pub dropped: u64,
-    /// Outputs that took over the buffer of an input.
+    /// Outputs that reused the buffer of an input.
     pub donated: u64,
     /// System calls made to park and wake threads.
     pub system_calls: u64,
-    /// Bytes of arrays now.
+    /// Live bytes of arrays.
     pub live_bytes: u64,
-    /// The most bytes of arrays so far.
+    /// Maximum of the live bytes.
     pub peak_bytes: u64,
     /// Bytes kept for reuse.
     pub cached_bytes: u64,
 }
 
-/// What the runtime has done so far.
+/// Counters since the start of the process.
 pub fn stats() -> RuntimeStats {
     let runtime = runtime();
     let counters = &runtime.counters;
@@ -172,14 +173,13 @@ pub fn engine() -> &'static Arc<Engine> {
     &runtime().engine
 }
 
-/// How many threads compute. Where the engine has none of its own, the one that waits does.
+/// Number of threads that compute: the workers, or 1 in modes where the waiting thread computes.
 pub fn num_threads() -> usize {
     runtime().engine.workers().max(1)
 }
 
-/// Changes how many threads compute, for the whole process; returns the former number. Whoever is too many leaves after the
-/// task that it runs; what is missing is started when there is something to do. Values do not depend on it. Where the
-/// engine has no threads of its own, nothing changes.
+/// Changes the number of compute threads of the process; returns the previous number. Surplus threads exit after their
+/// current task, and missing ones start on demand. Values do not depend on it. Has no effect in modes without workers.
 pub fn set_num_threads(threads: usize) -> Result<usize> {
     if threads == 0 {
         return Err(Error::new(ErrorKind::Value, "at least one thread must compute, not 0").in_op("set_num_threads"));
@@ -189,17 +189,17 @@ pub fn set_num_threads(threads: usize) -> Result<usize> {
     Ok(former)
 }
 
-/// Whether results that nobody can look at are left out; returns the former setting.
+/// Sets whether dead results are dropped; returns the previous setting.
 pub fn set_drop_dead(on: bool) -> bool {
     runtime().drop_dead.swap(on, Relaxed)
 }
 
-/// Whether pointwise chains are fused; returns the former setting.
+/// Sets whether pointwise chains are fused; returns the previous setting.
 pub fn set_fuse(on: bool) -> bool {
     runtime().fuse.swap(on, Relaxed)
 }
 
-/// Up to how many elements a record is run on the spot instead of as a task; returns the former setting.
+/// Sets the number of elements up to which a record runs inline; returns the previous setting.
 pub fn set_tiny_limit(elements: usize) -> usize {
     runtime().tiny_limit.swap(elements, Relaxed)
 }

@@ -1,26 +1,28 @@
-//! The life of a node: who still holds its value, whether a cell lives in it, and so who takes the slot back.
+//! The life of a node: how many cells hold its value, whether a cell lives in it, and which thread retires the slot.
 //!
-//! A node can be two things at once: a *value* that cells point at, and a *cell* that handles count. One word says both:
+//! A node can be two things at once: a *value* that cells point at, and a *cell* that handles count. One word describes
+//! both:
 //!
 //! | bits | meaning |
 //! |---|---|
 //! | CLOSED | the value has no holder left: no new readers |
 //! | FOREIGN | records of other windows read the value |
-//! | LOCK | somebody changes what the cell points at, or reads it while others might |
+//! | LOCK | a thread changes the cell's value pointer, or reads it while others might change it |
 //! | CELL | a cell lives here |
-//! | ATTACHED | something is kept about the cell: see `attach` |
-//! | REWRITE | the value was written over its first operand: the cell held that before |
+//! | ATTACHED | the cell has attachments: see `attach` |
+//! | REWRITE | the value was written over its first operand, which the cell held before |
 //! | the rest | holders of the value beyond the first |
 //!
 //! | event | change | then |
 //! |---|---|---|
-//! | another cell is pointed at the value | +HOLDER | |
-//! | a cell that points elsewhere lets the value go | -HOLDER, or CLOSED if it was the last | closed and no CELL: retire |
+//! | another cell starts to point at the value | +HOLDER | |
+//! | a cell that points elsewhere releases the value | -HOLDER, or CLOSED for the last | closed, no CELL: retire |
 //! | the cell dies while it points at its own value | both of the above and -CELL | closed: retire |
 //! | the cell dies while it points elsewhere | -CELL | CLOSED: retire |
 //!
-//! The slot is retired by whoever makes the second of "closed" and "no cell" true, so exactly once. A holder is only added
-//! by somebody who keeps the value open meanwhile. It does not know what a value or a slot is.
+//! The thread that makes the second of "closed" and "no cell" true retires the slot, so it is retired exactly once. A
+//! holder is only added by a thread that keeps the value open meanwhile. This module does not know what a value or a
+//! slot is.
 
 use super::sync::{AtomicU32, Ordering, Ordering::Relaxed};
 
@@ -31,20 +33,20 @@ const CELL: u32 = 8;
 const ATTACHED: u32 = 16;
 const REWRITE: u32 = 32;
 const HOLDER: u32 = 1 << 8;
-/// Holders stop well before they would run over.
+/// Limit on the holder count, well below its overflow.
 const MOST: u32 = 1 << 31;
 
-/// What a node's word says.
+/// The state word of a node.
 #[derive(Debug)]
 pub(crate) struct Life(AtomicU32);
 
-/// What the end of a hold, or of a cell, leaves for the caller to do.
+/// What the caller must do after a hold or a cell ended.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
-    /// The value is closed by this.
+    /// The value was closed by this call.
     pub(crate) closed: bool,
-    /// The slot is the caller's to retire.
+    /// The caller must retire the slot.
     pub(crate) retire: bool,
 }
 
@@ -53,23 +55,23 @@ impl Life {
         Life(AtomicU32::new(0))
     }
 
-    /// A new life with one holder of the value; with a cell if that holder is the node's own. Owner only.
+    /// Begins a life with one holder of the value; with a cell if that holder is the node's own. Owner only.
     pub(crate) fn begin(&self, cell: bool) {
         self.0.store(if cell { CELL } else { 0 }, Relaxed);
     }
 
-    /// A new life as a cell alone: its own value never was. Owner only.
+    /// Begins a life as a cell without a value of its own. Owner only.
     pub(crate) fn begin_empty(&self) {
         self.0.store(CELL | CLOSED, Relaxed);
     }
 
-    /// One more cell points at the value, which the caller keeps open meanwhile.
+    /// Adds a holder of the value, which the caller keeps open meanwhile.
     pub(crate) fn hold(&self) {
         let word = self.0.fetch_add(HOLDER, Relaxed);
         assert!(word < MOST, "more than eight million cells point at one value");
     }
 
-    /// A cell that lives elsewhere, or goes on living here, lets the value go.
+    /// Releases the value for a cell that lives elsewhere, or that stays alive here.
     pub(crate) fn let_go(&self) -> Ended {
         let mut word = self.0.load(Ordering::Acquire);
         loop {
@@ -81,8 +83,8 @@ impl Life {
         }
     }
 
-    /// The cell dies, and with it its hold on the value of the same node. The caller had the last handle: without other
-    /// holders nobody else can touch the word, and no exchange is needed.
+    /// Ends the cell, and with it its hold on the value of the same node. The caller had the last handle: without other
+    /// holders no other thread can access the word, so no atomic exchange is needed.
     #[inline]
     pub(crate) fn end_cell(&self) -> Ended {
         let mut word = self.0.load(Ordering::Acquire);
@@ -100,13 +102,13 @@ impl Life {
         }
     }
 
-    /// The cell dies while it points at the value of another node.
+    /// Ends a cell that points at the value of another node.
     pub(crate) fn end_moved_cell(&self) -> Ended {
         let word = self.0.fetch_and(!CELL, Ordering::AcqRel);
         Ended { closed: false, retire: word & CLOSED != 0 }
     }
 
-    /// The value of this life is written over its first operand. Owner only, before anybody can run the record.
+    /// Marks the value as written over its first operand. Owner only, before any thread can run the record.
     pub(crate) fn mark_rewrite(&self) {
         self.0.store(self.0.load(Relaxed) | REWRITE, Relaxed);
     }
@@ -123,12 +125,12 @@ impl Life {
         self.0.load(Relaxed) & FOREIGN != 0
     }
 
-    /// Closed, and read by records of its own window alone.
+    /// Whether it is closed and read only by records of its own window.
     pub(crate) fn is_closed_at_home(&self) -> bool {
         self.0.load(Ordering::Acquire) & (CLOSED | FOREIGN) == CLOSED
     }
 
-    /// Whether one cell points at the value, and no other.
+    /// Whether exactly one cell points at the value.
     pub(crate) fn is_held_once(&self) -> bool {
         let word = self.0.load(Ordering::Acquire);
         word < HOLDER && word & CLOSED == 0
@@ -146,7 +148,7 @@ impl Life {
         };
     }
 
-    /// Takes the cell's lock, spinning: it is held for a few instructions.
+    /// Takes the cell's lock by spinning: it is held for a few instructions.
     pub(crate) fn lock(&self) {
         let mut spins = 0u32;
         while self.0.fetch_or(LOCK, Ordering::Acquire) & LOCK != 0 {
@@ -194,7 +196,7 @@ mod tests {
         let life = Life::new();
         life.begin(true);
         life.hold();
-        // Pointed at a newer value: the first holder lets go.
+        // The cell points at a newer value: the first holder releases.
         assert_eq!(life.let_go(), ended(false, false));
         assert_eq!(life.let_go(), ended(true, false));
         assert_eq!(life.end_moved_cell(), ended(false, true));
@@ -217,10 +219,10 @@ mod loom_tests {
 
     struct Slot {
         life: Life,
-        /// Written by whoever closes the value and by whoever retires the slot.
+        /// Written by the thread that closes the value and by the thread that retires the slot.
         closed: UnsafeCell<u32>,
         retired: UnsafeCell<u32>,
-        /// Counted by the owner while it holds the value; whoever closes the value must see all of it.
+        /// Counted by the owner while it holds the value; the thread that closes the value must see the final count.
         uses: UnsafeCell<u32>,
     }
 
@@ -236,19 +238,19 @@ mod loom_tests {
 
         /// What the owner does when it submits a reader.
         fn use_it(&self) {
-            // SAFETY: the owner alone writes it, and loom checks that nobody reads meanwhile.
+            // SAFETY: only the owner writes it, and loom checks that no thread reads meanwhile.
             self.uses.with_mut(|u| unsafe { *u += 1 });
         }
 
         fn follow(&self, ended: Ended) {
             if ended.closed {
-                // SAFETY: as for the owner: nobody writes it any more.
+                // SAFETY: as for the owner: no thread writes it any more.
                 assert_eq!(self.uses.with(|u| unsafe { *u }), 1);
-                // SAFETY: loom checks that only one thread gets here: that is the point.
+                // SAFETY: loom checks that only one thread gets here, which is what this model tests.
                 self.closed.with_mut(|c| unsafe { *c += 1 });
             }
             if ended.retire {
-                // SAFETY: as above.
+                // SAFETY: loom checks that only one thread gets here.
                 self.retired.with_mut(|r| unsafe { *r += 1 });
             }
         }
@@ -259,7 +261,7 @@ mod loom_tests {
         }
     }
 
-    /// The cell dies while two others that hold its value let go.
+    /// The cell dies while two other cells release its value.
     #[test]
     fn closed_and_retired_once() {
         loom::model(|| {
@@ -278,7 +280,7 @@ mod loom_tests {
         });
     }
 
-    /// The cell is pointed elsewhere and dies while another that holds its first value lets go.
+    /// The cell points elsewhere and dies while another cell releases its first value.
     #[test]
     fn a_moved_cell_is_retired_once() {
         loom::model(|| {

@@ -1,8 +1,8 @@
-//! Host data: bytes that were copied in when they were submitted, and how many of them may pile up.
+//! Backpressure on host data: bytes that were copied in at submission, and how many of them may be queued.
 //!
-//! A value made from host memory is *queued* from the moment it is closed until its bytes go back or are donated: nobody
-//! holds it any more, it only waits for its readers. A copy that would bring the queued bytes above the
-//! prefetch allowance is held until enough of them went back. What the user still holds is never counted.
+//! A value made from host memory is *queued* from the moment it is closed until its bytes are freed or donated: only
+//! its pending readers need it. A copy that would bring the queued bytes above the prefetch allowance blocks until
+//! enough of them are freed. Arrays that the user still holds are not counted.
 
 use crate::array::wait::{LOCK_PATIENCE, Wait};
 use crate::observe::blockers;
@@ -12,17 +12,17 @@ use forerun_base::{ErrorKind, Result};
 use forerun_engine::{Engine, Fed, WaitOptions, WaitTarget};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes from the host that wait for their readers.
+/// Bytes from the host that only pending readers need.
 #[derive(Default)]
 pub(crate) struct HostQueue(AtomicUsize);
 
 impl HostQueue {
-    /// A value made from host memory was closed.
+    /// Notes that a value made from host memory was closed.
     pub(crate) fn enter(&self, bytes: usize) {
         self.0.fetch_add(bytes, Relaxed);
     }
 
-    /// Its bytes go back, or belong to a result from now on.
+    /// Notes that its bytes were freed or donated to a result.
     pub(crate) fn leave(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Relaxed);
         runtime().engine.published();
@@ -32,20 +32,20 @@ impl HostQueue {
         self.0.load(Relaxed)
     }
 
-    /// Whether so many more bytes stay within the allowance. Where nothing is queued, anything does.
+    /// Whether `bytes` more stay within the allowance. If nothing is queued, any number does.
     fn admits(&self, bytes: usize, allowance: usize) -> bool {
         let queued = self.bytes();
         queued == 0 || queued.saturating_add(bytes) <= allowance
     }
 }
 
-/// Waits until a copy of so many bytes is admitted, or nothing is left to run.
+/// Waits until a copy of this many bytes is admitted, or no work is left.
 struct HostTarget(usize);
 
 impl WaitTarget for HostTarget {
     fn done(&self) -> bool {
         let runtime = runtime();
-        // Once held, it waits a little longer, so that the next copies need not be held one by one.
+        // A blocked copy waits for some more space, so that the next copies need not block one by one.
         let allowance = runtime.engine.prefetch() / 4 * 3;
         runtime.host.admits(self.0, allowance) || (!runtime.windows.any_pending() && runtime.engine.in_flight() == 0)
     }
@@ -67,14 +67,14 @@ impl WaitTarget for HostTarget {
     }
 }
 
-/// Whether so many bytes of host data can be copied in without being held.
+/// Whether this many bytes of host data can be copied in without blocking.
 #[inline]
 pub fn has_host_room(bytes: usize) -> bool {
     let runtime = runtime();
     runtime.host.admits(bytes, runtime.engine.prefetch())
 }
 
-/// Holds the caller until so many bytes of host data can be copied in: call it before [`from_host`](crate::ops::from_host).
+/// Blocks until this many bytes of host data can be copied in: call it before [`from_host`](crate::ops::from_host).
 /// Fails only if it is interrupted.
 pub fn make_host_room(bytes: usize, wait: &Wait<'_>) -> Result<()> {
     if has_host_room(bytes) {
@@ -83,7 +83,7 @@ pub fn make_host_room(bytes: usize, wait: &Wait<'_>) -> Result<()> {
     let options = WaitOptions { interrupt: wait.interrupt, loc: wait.loc };
     match blockers::hold(&HostTarget(bytes), options, blockers::HELD_BY_HOST, &runtime().held.host) {
         Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
-        // Inside a task nobody can be held; the copy is made all the same.
+        // A task must not block; the copy is made anyway.
         _ => Ok(()),
     }
 }

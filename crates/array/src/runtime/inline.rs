@@ -17,15 +17,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The outcome of an attempt to run a record inline.
 pub(crate) enum Attempt {
-    /// It ran; its value is settled.
+    /// It ran, and its value is settled.
     Done,
-    /// It is too large, or an input is not there yet.
+    /// It is too large, or an input is not ready.
     NotTiny,
-    /// It reads a value of another window whose record was not taken yet.
+    /// It reads a value of another window whose record is not planned.
     Unplanned(&'static Node),
 }
 
-/// Runs the record at `index` if it touches at most `tiny` elements and its inputs are there.
+/// Runs the record at `index` if it touches at most `tiny` elements and its inputs are ready.
 pub(crate) fn run_inline(window: &Window, index: u64, record: &Record, tiny: usize) -> Attempt {
     let recipe = record.recipe;
     let signature = &recipe.signature;
@@ -51,7 +51,7 @@ pub(crate) fn run_inline(window: &Window, index: u64, record: &Record, tiny: usi
     }
     let mut donated = None;
     if recipe.cost > tiny {
-        // Writing little into something large is little, if it can be done in place.
+        // A small write into a large value is cheap if it can be done in place.
         match (&signature.attrs, inputs[0].node) {
             (Attrs::Update(region), base)
                 if failed.is_none()
@@ -66,7 +66,7 @@ pub(crate) fn run_inline(window: &Window, index: u64, record: &Record, tiny: usi
             _ => return Attempt::NotTiny,
         }
     }
-    // A ready value is large if it has a buffer; asking its meta would touch the frontend's line.
+    // A ready value is large if it has a buffer; reading its meta would touch the frontend's cache line.
     let mut input_large = [false; 3];
     for (large, input) in input_large.iter_mut().zip(&inputs[..arity]) {
         *large = match failed {
@@ -124,7 +124,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
             }
             _ => input.node.data(),
         };
-        // SAFETY: the offset stays inside the value: the view was checked when it was made.
+        // SAFETY: the offset stays inside the value: the view was checked when it was created.
         unsafe { base.add(input.view.unwrap_or(0) as usize * signature.inputs[k].dtype.size()) as *const u8 }
     };
     let target = match buffer {
@@ -133,12 +133,12 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
         None => out.data(),
     };
     let began = trace::clock();
-    // SAFETY: inputs are ready and hold what their metas say; the result has as many bytes as its meta says and nobody
-    // else looks at it before it is published.
+    // SAFETY: inputs are ready and hold what their metas state. The result has the size that its meta states, and no
+    // other thread reads it before it is published.
     let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
         fail_point!("spot.before", error => return Err((error, true)));
         fail_point!("spot.inside");
-        // A kernel that refuses its inputs has not written to them.
+        // A kernel that rejects its inputs has not written to them.
         single.run(address, &record.immediates, target).map_err(|error| (error, true))?;
         fail_point!("spot.after");
         Ok(())
@@ -150,7 +150,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
         Ok(()) => {
             if let Some(b) = buffer {
                 if own.is_some() {
-                    // SAFETY: the buffer is ours until the value is published.
+                    // SAFETY: this thread owns the buffer until the value is published.
                     unsafe { Buffer::book(b, op(), loc) };
                 }
                 out.set_buffer(b);
@@ -164,7 +164,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
             match (buffer, own) {
                 // The donated buffer is unchanged: it may be the last good value of a cell.
                 (_, Some(b)) if untouched => inputs[0].node.set_buffer(b),
-                // SAFETY: the count of the value that did not come to be.
+                // SAFETY: releases the reference of a value that was not produced.
                 (Some(b), _) => unsafe { Buffer::release(b) },
                 (None, _) => {}
             }
@@ -173,7 +173,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
     }
 }
 
-/// The buffer of the first input, if the op may write over it and nobody else needs it.
+/// The buffer of the first input, if the op may overwrite it and nothing else needs it.
 fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
     let signature = &record.recipe.signature;
     let first = inputs.first()?;
@@ -193,7 +193,7 @@ fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
     (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
 }
 
-/// What is left of the value that a result was to be written over.
+/// The remaining good value that the result was to be written over.
 fn former(record: &Record, out: &Node, inputs: &[ResolvedInput]) -> Option<LastGood> {
     out.is_rewrite()
         .then(|| inputs[record.recipe.rewritten()].node.last_good())
@@ -201,7 +201,7 @@ fn former(record: &Record, out: &Node, inputs: &[ResolvedInput]) -> Option<LastG
         .map(LastGood::after_failed_write)
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

@@ -1,7 +1,7 @@
 //! How much work a waiter runs inline, record by record, before it spawns tasks.
 //!
-//! A thread that reads a value has nothing else to do. Spawning tasks and waking a worker takes about two microseconds. A
-//! few records that take less, or one that is too short to split over two cores, finish sooner on the waiting thread.
+//! A thread that reads a value has nothing else to do. Spawning tasks and waking a worker takes about two microseconds.
+//! A few records that take less, or one that is too short to split over two cores, finish sooner on the waiting thread.
 //! Fusion would save passes over memory, so this covers at most [`MOST`] records.
 //!
 //! Work is counted in elements of a plain pass over memory, roughly a tenth of a nanosecond each.
@@ -14,17 +14,18 @@ use forerun_ops::symbol::script;
 use forerun_ops::{Op, Point};
 use std::sync::LazyLock;
 
-/// The most records that a waiter runs one by one.
+/// Maximum number of records that a waiter runs one by one.
 const MOST: usize = 3;
-/// The most work in one record: from here on two cores are faster, tasks and all.
+/// Maximum work in one record: above it two cores are faster, including the cost of tasks.
 const WORK: usize = 192 * 1024;
-/// The most work in several records: from here on a fused pass is faster, task and all.
+/// Maximum work in several records: above it a fused pass is faster, including the cost of a task.
 const SHARED_WORK: usize = 40 * 1024;
 
-/// Steps of a pointwise body that take as long as reading and writing its elements.
+/// Number of pointwise steps that take as long as reading and writing the elements.
 const STEPS_PER_PASS: usize = 16;
 
-/// The limit under which a waiter runs the records from `head` to `tail` on the spot, or `tiny` if they are too much.
+/// The element limit below which a waiter runs the records from `head` to `tail` inline, or `tiny` if they are too much
+/// work.
 pub(crate) fn limit(planner: &Planner, window: &Window, head: u64, tail: u64, tiny: usize) -> usize {
     if tiny == 0 || tail - head > 2 * MOST as u64 {
         return tiny;

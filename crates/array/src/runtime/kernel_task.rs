@@ -17,10 +17,10 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A kernel bound to values. Its lists are short as a rule and lie inside it: it is made by one thread and dropped by another, which
-/// is what general heaps are slowest at.
+/// A kernel bound to values. Its lists are usually short and stored inline: one thread creates it and another drops it,
+/// which is the slowest case for a general heap.
 pub(crate) struct KernelTask {
-    /// The plan it is a kernel of, and which one.
+    /// The plan that contains the kernel, and the kernel's index.
     pub(crate) plan: Arc<CachedPlan>,
     pub(crate) group: usize,
     /// The records it was planned from.
@@ -29,7 +29,7 @@ pub(crate) struct KernelTask {
     pub(crate) outputs: SmallVec<[BoundOutput; 2]>,
     pub(crate) scalars: SmallVec<[u64; 4]>,
     pub(crate) releases: Releases,
-    /// Too long for a waiter that wants to be interrupted.
+    /// Whether it is too long for an interruptible waiter.
     pub(crate) heavy: bool,
     pub(crate) settled: AtomicBool,
     /// The accelerator it runs on.
@@ -38,13 +38,13 @@ pub(crate) struct KernelTask {
     pub(crate) enqueued: OnceLock<EnqueuedOn>,
 }
 
-/// An input: a value, seen from some bytes on.
+/// An input: a value and a byte offset.
 pub(crate) struct BoundInput {
     pub(crate) node: &'static Node,
     pub(crate) bytes: usize,
 }
 
-/// An output, and whom to blame for it.
+/// An output, with the op and line for its errors.
 pub(crate) struct BoundOutput {
     pub(crate) node: &'static Node,
     pub(crate) generation: u32,
@@ -58,7 +58,7 @@ pub(crate) struct BoundOutput {
 /// The releases of a task.
 pub(crate) type Releases = SmallVec<[Release; 6]>;
 
-/// Uses that end with a task.
+/// Uses of a value that end with a task.
 pub(crate) struct Release {
     pub(crate) node: &'static Node,
     large: bool,
@@ -67,7 +67,7 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    /// One more use of a value.
+    /// Adds one use of a value.
     pub(crate) fn add(releases: &mut Releases, node: &'static Node, foreign: bool) {
         match releases.iter_mut().find(|r| std::ptr::eq(r.node, node)) {
             Some(release) => {
@@ -78,7 +78,7 @@ impl Release {
         }
     }
 
-    /// The uses are over.
+    /// Ends the uses.
     pub(crate) fn apply(&self) {
         self.node.done(self.large, self.count, self.foreign);
     }
@@ -91,12 +91,12 @@ pub(crate) type Addresses<P> = SmallVec<[P; 6]>;
 #[derive(Default)]
 pub(crate) struct OutputBuffers {
     pub(crate) list: SmallVec<[Option<*mut Buffer>; 2]>,
-    /// Which of them were donated, and by whom.
+    /// Which of them were donated, and the donors.
     donors: SmallVec<[(usize, &'static Node); 2]>,
 }
 
 impl OutputBuffers {
-    /// What was donated goes back, untouched: it will be read after all, or is the last good value of a cell.
+    /// Returns donated buffers, unmodified: they will be read after all, or hold the last good value of a cell.
     fn give_back(&mut self) {
         for (output, node) in self.donors.drain(..) {
             if let Some(buffer) = self.list[output].take() {
@@ -109,7 +109,7 @@ impl OutputBuffers {
 impl Drop for OutputBuffers {
     fn drop(&mut self) {
         for buffer in self.list.drain(..).flatten() {
-            // SAFETY: the count of a value that does not come to be.
+            // SAFETY: releases the reference of a value that was not produced.
             unsafe { Buffer::release(buffer) };
         }
     }
@@ -121,8 +121,9 @@ impl KernelTask {
         &self.plan.plan.groups[self.group].records
     }
 
-    /// Something went wrong before the kernel ran. A kernel with several outputs is taken apart, so that only those
-    /// that depend on what went wrong fail; and one that skips a value of the cell it writes, so that this one can be restored.
+    /// Handles a failure before the kernel ran. A kernel with several outputs is run record by record, so that only the
+    /// outputs that depend on the failure fail. So is a kernel that skips a value of the cell it writes, so that this
+    /// value can be restored.
     fn fail_or_run_unfused(&self, team: &dyn Team, error: impl FnOnce() -> Error) {
         if self.outputs.len() > 1 || self.outputs.iter().any(|o| self.skips(o)) {
             self.run_unfused(team);
@@ -133,7 +134,7 @@ impl KernelTask {
         }
     }
 
-    /// The record of this kernel that makes a value.
+    /// The record of this kernel that produces a value.
     fn record_of(&self, node: &Node) -> Option<&Submitted> {
         self.members().iter().map(|r| &self.segment[*r as usize]).find(|s| std::ptr::eq(s.out(), node))
     }
@@ -155,12 +156,12 @@ impl KernelTask {
         self.releases.iter().find(|r| std::ptr::eq(r.node, node)).map_or(0, |r| r.count)
     }
 
-    /// A failed input, if there is one.
+    /// The error of a failed input, if there is one.
     pub(crate) fn poison(&self) -> Option<Error> {
         self.inputs.iter().find(|i| i.node.planned_status() == Status::Failed).map(|i| i.node.error())
     }
 
-    /// The buffers of the outputs, taken over or new; or which output found no memory.
+    /// The output buffers, donated or new; or the index of the output that found no memory.
     pub(crate) fn buffers(&self, addresses: &mut [*const u8]) -> Result<OutputBuffers, usize> {
         let mut buffers = OutputBuffers::default();
         for (o, output) in self.outputs.iter().enumerate() {
@@ -171,7 +172,7 @@ impl KernelTask {
             let candidates = self.plan.donors[self.group].iter().filter(|(to, _)| *to == o).map(|(_, from)| *from);
             let donated = candidates.into_iter().find_map(|i| {
                 let node = self.inputs[i].node;
-                // Two operands may be the same value from before the segment: then it is read elsewhere too.
+                // Two operands may be the same value from before the segment, which is then read elsewhere too.
                 let alone = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
                 if node.meta().bytes != output.bytes || !alone {
                     return None;
@@ -180,7 +181,7 @@ impl KernelTask {
                     None => node.donate(self.uses_of(node))?,
                     Some(_) => node.donate_enqueued(self.uses_of(node))?,
                 };
-                // SAFETY: the buffer is ours now.
+                // SAFETY: the buffer was donated to this task.
                 addresses[i] = unsafe { &*buffer }.ptr();
                 runtime().counters.donated.fetch_add(1, Ordering::Relaxed);
                 buffers.donors.push((o, node));
@@ -197,7 +198,7 @@ impl KernelTask {
         Ok(buffers)
     }
 
-    /// A new buffer for an output, where it lives.
+    /// Allocates a buffer for an output on its device.
     fn alloc(&self, output: &BoundOutput) -> Option<*mut Buffer> {
         match devices::of(output.node.meta().device) {
             None => Buffer::alloc(output.bytes, output.op, output.loc),
@@ -210,7 +211,7 @@ impl KernelTask {
     }
 
     pub(crate) fn fail_all(&self, error: &Error) {
-        // Completion and poisoning are one transition: whoever comes second finds it made.
+        // Completion and poisoning are one transition: the second one finds it done.
         if self.settled.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -247,7 +248,7 @@ impl Work for KernelTask {
 
     fn fail_for_memory(&self) -> Enqueued {
         match self.device {
-            // Of several results some may fit; they are made in the order in which they were submitted.
+            // Some of several results may fit; they are computed in submission order.
             Some(device) if self.outputs.len() > 1 => self.enqueue_unfused(device),
             _ => {
                 self.fail_all(&self.blame(self.lacks_memory(), 0));
@@ -267,7 +268,7 @@ impl Work for KernelTask {
             Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
-            // SAFETY: the offset stays inside the value: the view was checked when it was made.
+            // SAFETY: the offset stays inside the value: the view was checked when it was created.
             *address = unsafe { address.add(input.bytes) };
         }
         let targets: Addresses<*mut u8> = self
@@ -275,7 +276,7 @@ impl Work for KernelTask {
             .iter()
             .zip(&buffers.list)
             .map(|(output, buffer)| match buffer {
-                // SAFETY: the buffer is ours.
+                // SAFETY: this task owns the buffer.
                 Some(b) => unsafe { &**b }.ptr(),
                 None => output.node.data(),
             })
@@ -285,26 +286,26 @@ impl Work for KernelTask {
             return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
         };
         let began = trace::clock();
-        // SAFETY: all inputs are ready and hold what their metas say.
+        // SAFETY: all inputs are ready and hold what their metas state.
         if let Err(error) = unsafe { executable.check(io) } {
             buffers.give_back();
             return self.fail_all(&self.blame(error, 0));
         }
         fail_point!("launch.inside");
-        // SAFETY: as above; outputs are as large as their metas say, and nobody looks at them before they are published; a
-        // donated buffer belongs to this task alone.
+        // SAFETY: as above; outputs have the size that their metas state, and no other thread reads them before they
+        // are published. A donated buffer belongs to this task alone.
         if let Err(error) = unsafe { executable.attempt(io, team) } {
             return self.fail_all(&self.blame(error, 0));
         }
         fail_point!("launch.after");
         self.settled.store(true, Ordering::Release);
         if let Some(began) = began {
-            // Before the values can be seen: whoever saw them may end the trace.
+            // Before the values are visible: a thread that sees them may end the trace.
             trace::ran(&self.segment, self.members(), self.outputs.iter().map(|o| o.bytes).sum(), began, None);
         }
         for (output, buffer) in self.outputs.iter().zip(std::mem::take(&mut buffers.list)) {
             if let Some(b) = buffer {
-                // SAFETY: the buffer is ours until the value is published.
+                // SAFETY: this task owns the buffer until the value is published.
                 unsafe { Buffer::book(b, output.op, output.loc) };
                 output.node.set_buffer(b);
             }

@@ -1,4 +1,4 @@
-//! Lowering: a plan's kernels become engine tasks, bound to values, with edges to the tasks that make them.
+//! Lowering: turns the kernels of a plan into engine tasks, bound to values, with edges to the tasks that produce them.
 
 use crate::observe::origin::Origin;
 use crate::observe::trace;
@@ -22,30 +22,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-/// Elements touched from which on a task may take longer than about 30 ms on one thread: too long for a waiter that wants
-/// to notice an interrupt.
+/// Elements above which a task may take longer than about 30 ms on one thread: too long for an interruptible waiter.
 const HEAVY: usize = 128 << 20;
 
 /// A plan with its kernels compiled.
 pub(crate) struct CachedPlan {
     pub(crate) plan: Plan,
     pub(crate) kernels: Vec<CompiledKernel>,
-    /// For each kernel, which input each output may take the buffer of.
+    /// For each kernel, the input whose buffer each output may reuse.
     pub(crate) donors: Vec<Vec<(usize, usize)>>,
-    /// For each kernel, bytes of an element of each input, as the kernel reads it.
+    /// For each kernel, the element size of each input in bytes, as the kernel reads it.
     pub(crate) sizes: Vec<Vec<usize>>,
 }
 
-/// A kernel, ready to run where it runs.
+/// A compiled kernel.
 pub(crate) enum CompiledKernel {
     Host(Arc<dyn Executable>),
     Device(Arc<dyn DeviceKernel>),
-    /// From the host to an accelerator, or back: bytes.
+    /// A copy of this many bytes from the host to an accelerator, or back.
     Transfer(usize),
 }
 
 impl Planner {
-    /// Makes tasks of a segment. Apart from planning what is tiny, which must not pay for getting ready for this.
+    /// Spawns the tasks of a segment. Kept apart from the planning of tiny records, which must not pay for its setup.
     #[inline(never)]
     pub(crate) fn spawn_tasks(
         &mut self,
@@ -65,7 +64,7 @@ impl Planner {
             }
             None => {
                 count(&counters.plan_misses, 1);
-                // A mistake in planning fails the segment, not the process.
+                // A bug in planning fails the segment, not the process.
                 match catch_unwind(AssertUnwindSafe(|| make(runtime, draft, options))) {
                     Ok(made) => {
                         self.plans.keep(&self.key, made.clone());
@@ -151,7 +150,7 @@ impl Planner {
         for node in &reads {
             let waits = matches!(node.planned_status(), Status::Pending | Status::Enqueued { .. });
             if let Some(task) = self.flights.maker(node).filter(|_| waits) {
-                // What lies on the device itself is there in the order of its lanes.
+                // Values on the device itself are ordered by its lanes.
                 after(task, if node.meta().device == group.device { Need::Enqueued } else { Need::Settled });
             }
         }
@@ -161,11 +160,11 @@ impl Planner {
             _ => false,
         };
         if over {
-            // Writing over the base waits for those who still read it: cheaper than a copy of it.
+            // Overwriting the base waits for its remaining readers, which is cheaper than copying it.
             self.flights.readers(inputs[0].node).for_each(|task| after(task, Need::Enqueued));
         }
         let source = reads.is_empty();
-        // One pass over memory, and a little for every record fused into it.
+        // One pass over memory, plus a little for every record fused into it.
         let costs = || group.records.iter().map(|r| draft.submitted[*r as usize].record.recipe.cost);
         let cost = costs().max().unwrap_or(0) + costs().sum::<usize>() / 8;
         let work = KernelTask {
@@ -209,7 +208,7 @@ fn make(runtime: &Runtime, draft: &SegmentBuilder, options: PlanOptions) -> Arc<
     Arc::new(CachedPlan { plan, kernels, donors, sizes })
 }
 
-/// A kernel of a plan, made ready where it runs.
+/// Compiles a kernel of a plan for its device.
 pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
     match (devices::of(group.device), &group.kernel) {
         (None, kernel) => CompiledKernel::Host(runtime.backend.compile(kernel)),
@@ -218,14 +217,14 @@ pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
     }
 }
 
-/// Planning panicked: every result of the segment fails.
+/// Fails every result of the segment after a panic in planning.
 fn give_up(draft: &SegmentBuilder, text: &str) {
     for submitted in draft.submitted.iter() {
         fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
     }
 }
 
-/// A record that will not run: its result fails and its uses end.
+/// Fails the result of a record that will not run, and ends its uses.
 pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
     let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
@@ -235,7 +234,7 @@ pub(crate) fn fail(submitted: &Submitted, error: Error) {
     release(submitted);
 }
 
-/// The uses of a record that does not run end here.
+/// Ends the uses of a record that does not run.
 fn release(submitted: &Submitted) {
     let mut releases = Releases::new();
     Release::add(&mut releases, submitted.out(), false);
@@ -245,7 +244,7 @@ fn release(submitted: &Submitted) {
     releases.iter().for_each(Release::apply);
 }
 
-/// Dropped records are done before they ran: their uses end here.
+/// Ends the uses of dropped records, which never run.
 fn drop_dead(draft: &SegmentBuilder, plan: &Plan) {
     for (i, submitted) in draft.submitted.iter().enumerate() {
         if plan.groups.iter().any(|g| g.records.contains(&(i as u16))) {
@@ -255,7 +254,7 @@ fn drop_dead(draft: &SegmentBuilder, plan: &Plan) {
     }
 }
 
-/// Bytes of an element of each input, as the kernel reads it.
+/// The element size of each input in bytes, as the kernel reads it.
 fn input_sizes(kernel: &Kernel) -> Vec<usize> {
     match kernel {
         Kernel::Pointwise(p) => p.inputs.iter().map(|i| i.dtype.size()).collect(),
@@ -274,11 +273,12 @@ fn input_sizes(kernel: &Kernel) -> Vec<usize> {
     }
 }
 
-/// Which input each output may take the buffer of: dense, whole, of the same element size.
+/// For each output, the input whose buffer it may reuse: dense, whole, and of the same element size.
 fn donors(group: &Group) -> Vec<(usize, usize)> {
     match &group.kernel {
         Kernel::Pointwise(program) => program_donors(group, program, 0),
-        // The first output is where the product itself is computed; a tail reads what the others may take over.
+        // The product itself is computed in the first output; an epilogue reads inputs whose buffers the others may
+        // reuse.
         Kernel::Product(Product { tail: Some(program), .. }) => {
             program_donors(group, program, 1).into_iter().filter(|&(o, i)| o > 0 && i > 1).collect()
         }
@@ -303,8 +303,8 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
     }
 }
 
-/// The same for a program whose inputs are the kernel's from `first` on. Which of them nobody needs any more shows when the
-/// task starts: of a weight and its gradient, the weight.
+/// The same for a program whose inputs are the kernel's from `first` on. When the task starts, it shows which inputs
+/// are no longer needed: of a weight and its gradient, the weight.
 fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
     let may = |dtype: DType, k: usize| {
         let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);

@@ -1,4 +1,4 @@
-//! What memory is used for, and by whom; for people, and for the message of an allocation that failed.
+//! Memory statistics, and the error message of a failed allocation.
 
 use crate::observe::holders::{Holder, Holders};
 use crate::runtime::devices::{OwnDevice, accelerators};
@@ -8,59 +8,59 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Holders named by the error of an allocation that failed.
+/// Number of holders named in the error of a failed allocation.
 const NAMED: usize = 3;
 
-/// What memory is used for. Sizes are in bytes, as the pool rounds them.
+/// Memory statistics. Sizes are in bytes, as the pool rounds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryStats {
     /// Bytes of arrays.
     pub live: usize,
-    /// The most bytes of arrays at once, since the start or [`reset_peak`].
+    /// Maximum of the live bytes since the start or [`reset_peak`].
     pub peak: usize,
-    /// Bytes that the pool keeps for reuse; [`empty_cache`] gives them back.
+    /// Bytes that the pool keeps for reuse; [`empty_cache`] releases them.
     pub cached: usize,
-    /// Bytes that planned tasks will take when they start.
+    /// Bytes that planned tasks will allocate when they start.
     pub promised: usize,
-    /// How many live bytes running ahead may reach.
+    /// Limit on live bytes for work that runs ahead.
     pub budget: usize,
-    /// Bytes that random numbers may take ahead of the oldest unfinished work, and host copies beyond what is held.
+    /// Allowance in bytes for random numbers ahead of the oldest unfinished work, and for queued host copies.
     pub prefetch: usize,
-    /// How much of it random numbers have taken.
+    /// Bytes of the allowance that random numbers use.
     pub prefetched: usize,
-    /// Records submitted and not yet planned.
+    /// Records submitted and not planned.
     pub queued_records: u64,
-    /// Bytes copied from the host whose arrays nobody holds any more and that wait for their readers.
+    /// Bytes copied from the host whose arrays were dropped and that only pending readers need.
     pub queued_host: usize,
-    /// Submissions held because the window was full.
+    /// Submissions that blocked because the window was full.
     pub held_by_window: Holds,
-    /// Submissions held because too much host data was queued.
+    /// Submissions that blocked because too much host data was queued.
     pub held_by_host: Holds,
-    /// Bytes of all buffers ever taken for arrays.
+    /// Total bytes of all buffers ever allocated for arrays.
     pub allocated_bytes: u64,
-    /// How many buffers were ever taken for arrays.
+    /// Number of buffers ever allocated for arrays.
     pub allocations: u64,
-    /// Who holds live bytes, line by line, the largest first. Buffers below 4 KiB are left out.
+    /// Live bytes by source line, the largest first. Buffers below 4 KiB are not counted.
     pub holders: Vec<Holder>,
 }
 
-/// How often, and for how long altogether, submissions were held.
+/// Number and total duration of blocked submissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holds {
-    /// How often.
+    /// Number of blocked submissions.
     pub times: u64,
-    /// How long altogether.
+    /// Total time they were blocked.
     pub time: Duration,
 }
 
-/// Counts holds.
+/// Counts blocked submissions.
 #[derive(Default)]
 pub(crate) struct HoldCounter {
     times: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
-/// Why submissions are held.
+/// Counters by the reason for blocking.
 #[derive(Default)]
 pub(crate) struct HoldCounters {
     pub(crate) window: HoldCounter,
@@ -68,7 +68,7 @@ pub(crate) struct HoldCounters {
 }
 
 impl HoldCounter {
-    /// Counts a hold, which lasts as long as `wait` does.
+    /// Counts a blocked submission, which lasts as long as `wait` does.
     pub(crate) fn during<T>(&self, wait: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = wait();
@@ -82,7 +82,7 @@ impl HoldCounter {
     }
 }
 
-/// What memory is used for, and by whom.
+/// Current memory statistics.
 pub fn memory_stats() -> MemoryStats {
     let runtime = runtime();
     let (engine, budget, pool) = (&runtime.engine, runtime.engine.budget(), runtime.pool.stats());
@@ -105,13 +105,13 @@ pub fn memory_stats() -> MemoryStats {
     }
 }
 
-/// Lets the peak start again from what is live now.
+/// Resets the peak to the live bytes.
 pub fn reset_peak() {
     runtime().engine.reset_peak();
 }
 
-/// Sets how many live bytes running ahead may reach; returns the former setting. The oldest unfinished work may always go on,
-/// so a small budget makes a program slower, never wrong. `FORERUN_BUDGET` is what it begins with.
+/// Sets the limit on live bytes for work that runs ahead; returns the previous setting. The oldest unfinished task may
+/// always start, so a small budget makes a program slower but never wrong. `FORERUN_BUDGET` sets the initial value.
 pub fn set_budget(bytes: usize) -> usize {
     let engine = &runtime().engine;
     let former = engine.budget().limit;
@@ -119,13 +119,13 @@ pub fn set_budget(bytes: usize) -> usize {
     former
 }
 
-/// Gives the bytes that the pool keeps for reuse back to the system.
+/// Releases the bytes that the pool keeps for reuse to the system.
 pub fn empty_cache() {
     runtime().pool.trim();
     accelerators().for_each(|device| device.accelerator.empty_cache());
 }
 
-/// The error of an allocation that failed. It names those who hold the most.
+/// The error of a failed allocation. It names the largest holders.
 pub(crate) fn no_memory(bytes: usize) -> Error {
     let runtime = runtime();
     lacking(format!("cannot allocate {bytes} bytes"), runtime.engine.budget().live, &runtime.holders)

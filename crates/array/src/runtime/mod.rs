@@ -1,10 +1,12 @@
 //! The runtime behind every array: submission, planning, execution and memory. One instance per process.
 //!
-//! - Submission: [`submit`] opens a [`node`] for the result and writes a 64-byte [`record`] into the thread's [`window`].
-//! - Planning: [`planner`] takes records out of the windows, runs small ones itself ([`inline`]) and cuts the rest into a
-//!   [`segment`], whose plan [`plan_cache`] keeps; [`lower`] turns the plan into engine tasks.
+//! - Submission: [`submit`] opens a [`node`] for the result and writes a 64-byte [`record`] into the thread's
+//!   [`window`].
+//! - Planning: [`planner`] takes records out of the windows, runs small ones itself ([`inline`]) and cuts the rest into
+//!   a
+//!  [`segment`], whose plan [`plan_cache`] keeps; [`lower`] turns the plan into engine tasks.
 //! - Execution: [`kernel_task`] runs a kernel on the host, [`device_task`] enqueues one on an accelerator; [`unfused`]
-//!   runs the records of a kernel one by one after a failure.
+//!  runs the records of a kernel one by one after a failure.
 //! - Lifetime: [`handles`] counts who can still read a node, [`uses`] when its buffer can be freed.
 //!
 //! Invariant: records of one window are taken in submission order, under the planner's lock, and only once; a value is

@@ -1,25 +1,26 @@
 //! Nodes: descriptor slots for cells and values.
 //!
-//! A node is two cache lines. The *front* line belongs to frontends: handle count, uses submitted, what the cell points
-//! at. The *back* line belongs to whoever runs records: the state word, the bytes. Each side writes only its own line
-//! on the hot path; what costs in a queue between two threads is lines that bounce between their cores.
+//! A node is two cache lines. The *front* line belongs to frontends: handle count, uses submitted, the cell's value
+//! pointer. The *back* line belongs to the threads that run records: the state word and the bytes. On the hot path each
+//! side writes only its own line, because the cost of a queue between two threads is the cache lines that bounce
+//! between their cores.
 //!
 //! | who | front | back |
 //! |---|---|---|
-//! | the owning thread (whose window the node is from) | writes | writes `balance` of large values when it closes them |
+//! | the owning thread (whose window the node is from) | writes | writes `balance` when it closes large values |
 //! | another frontend thread | counts handles, closes | adds a use to `balance`, sets FOREIGN |
-//! | whoever runs the record that makes the value | - | writes bytes and state |
-//! | whoever runs a record that reads it | - | reads; takes its use off `balance` |
+//! | the thread that runs the record that produces the value | - | writes bytes and state |
+//! | a thread that runs a record that reads it | - | reads; subtracts its use from `balance` |
 //!
-//! **Life of a value.** It is open while a cell points at it; a tape that needs it later points a cell of its own at it.
-//! Closing it (the last such cell died or was pointed elsewhere: see [`crate::runtime::handles`]) means: no record submitted from now
-//! on reads it. When it is closed and everything that makes or
-//! reads it is done, its buffer goes back, on whatever thread that happens: see [`crate::runtime::uses`]. Values of at
-//! most [`INLINE`] bytes have no buffer and skip all this.
+//! **Life of a value.** A value is open while a cell points at it; a tape that needs it later points a cell of its own
+//! at it. The value is closed when the last such cell dies or is pointed elsewhere (see [`crate::runtime::handles`]):
+//! no record submitted from now on reads it. When it is closed and every record that writes or reads it is done, its
+//! buffer is freed, on any thread: see [`crate::runtime::uses`]. Values of at most [`INLINE`] bytes have no buffer and
+//! skip all this.
 //!
-//! **Life of a slot.** The owner takes a slot back when its cell is dead, its value is closed and every record of its
-//! own window that names it is done (`last <= completed`); uses by other windows show in `balance`.
-//! A slot taken again gets the next generation; the back line need not be reset.
+//! **Life of a slot.** The owner reclaims a slot when its cell is dead, its value is closed and every record of its own
+//! window that names it is done (`last <= completed`); `balance` shows uses by other windows. A reused slot gets the
+//! next generation; the back line need not be reset.
 
 use crate::runtime::buffer::{Buffer, BufferRef};
 use crate::runtime::devices;
@@ -34,7 +35,7 @@ use forerun_engine::{Status, ValueState};
 use forerun_plan::Meta;
 use std::cell::UnsafeCell;
 
-/// Values of at most this many bytes live in the node.
+/// Values of at most this many bytes are stored in the node.
 pub(crate) const INLINE: usize = 32;
 
 #[repr(C, align(64))]
@@ -61,10 +62,10 @@ struct Back {
     inline: UnsafeCell<[u64; INLINE / 8]>,
 }
 
-/// What lies in the node of a failed value; the bytes of a large good value are in its buffer.
+/// Stored in the node of a failed value; the bytes of a large good value are in its buffer.
 struct Failure {
     error: Error,
-    /// The inline bytes of the last good value of the cell, and how many writes have failed since.
+    /// The inline bytes of the last good value of the cell, and the number of failed writes since.
     good: Option<([u64; INLINE / 8], u32)>,
 }
 
@@ -75,8 +76,8 @@ pub(crate) struct Node {
     back: Back,
 }
 
-// SAFETY: the protocol above says who may touch what; the inline bytes are written before the state is published and
-// read only after it was seen.
+// SAFETY: the table above states which thread may access what. The inline bytes are written before the state is
+// published and read only after it was seen.
 unsafe impl Sync for Node {}
 // SAFETY: as above.
 unsafe impl Send for Node {}
@@ -110,13 +111,13 @@ impl Node {
 
     // ---- the front line: frontends ----
 
-    /// Takes the slot for a new value made by record `born` (counted from 1; 0 for none). Owner only.
+    /// Takes the slot for a new value that record `born` produces (counted from 1; 0 for none). Owner only.
     pub(crate) fn open(&self, meta: &Meta, handles: u32, born: u64) -> u32 {
         let front = &self.front;
         let generation = front.generation.load(Relaxed).wrapping_add(1);
         front.generation.store(generation, Relaxed);
         front.handles.store(handles, Relaxed);
-        // A collection that finds this pointer gone has seen the copies of it.
+        // Release: a collection that no longer finds this pointer has seen the copies of it.
         front.meta.store(meta as *const Meta as *mut Meta, Ordering::Release);
         front.uses.store((born != 0) as u32, Relaxed);
         front.life.begin(handles > 0);
@@ -136,23 +137,24 @@ impl Node {
 
     #[inline]
     pub(crate) fn meta(&self) -> &Meta {
-        // SAFETY: set when the slot was opened; what a slot names is never collected: see `crate::runtime::intern_gc`.
+        // SAFETY: set when the slot was opened; a meta that a slot names is never collected: see
+        // `crate::runtime::intern_gc`.
         unsafe { &*self.front.meta.load(Relaxed) }
     }
 
-    /// What the slot names, or named last: null before its first life.
+    /// The meta that the slot names, or named last: null before its first use.
     pub(crate) fn meta_pointer(&self) -> *const Meta {
         self.front.meta.load(Ordering::Acquire)
     }
 
-    /// One past the index of the record that makes the value; 0 if it came from the host.
+    /// One past the index of the record that produces the value; 0 if it came from the host.
     pub(crate) fn born(&self) -> u64 {
         self.front.born.load(Relaxed)
     }
 
-    /// What the cell points at.
+    /// The value that the cell points at.
     pub(crate) fn current(&self) -> &Node {
-        // SAFETY: a live cell points at itself or at a value it keeps open.
+        // SAFETY: a live cell points at itself or at a value that it keeps open.
         unsafe { &*self.front.current.load(Ordering::Acquire) }
     }
 
@@ -160,7 +162,8 @@ impl Node {
         self.front.handles.fetch_add(1, Relaxed);
     }
 
-    /// Gives up a handle; true if it was the last. The only holder needs no atomic exchange: nobody else can count.
+    /// Gives up a handle; returns true if it was the last. The only holder needs no atomic exchange, because no other
+    /// thread can count.
     pub(crate) fn drop_handle(&self) -> bool {
         if self.front.handles.load(Ordering::Acquire) == 1 {
             self.front.handles.store(0, Relaxed);
@@ -174,8 +177,8 @@ impl Node {
         self.front.handles.load(Ordering::Acquire) > 1
     }
 
-    /// Runs `f` on the value the cell points at, kept open meanwhile. Only cells with several handles need the lock:
-    /// a handle is never used from two threads at once.
+    /// Runs `f` on the value that the cell points at, which stays open meanwhile. Only cells with several handles need
+    /// the lock, because a handle is never used from two threads at once.
     pub(crate) fn with_current<R>(&self, f: impl FnOnce(&Node) -> R) -> R {
         let shared = self.is_shared();
         if shared {
@@ -188,7 +191,7 @@ impl Node {
         result
     }
 
-    /// Points the cell at another value, which it holds from now on; returns the one it pointed at.
+    /// Points the cell at another value, which it holds from now on; returns the previous one.
     pub(crate) fn replace_current(&self, new: &Node) -> &Node {
         self.front.life.lock();
         let old = self.current();
@@ -209,7 +212,7 @@ impl Node {
         self.front.current.store(value as *const Node as *mut Node, Relaxed);
     }
 
-    /// Points the cell at another value if it still points at `old`; says whether.
+    /// Points the cell at another value if it still points at `old`; returns whether it did.
     pub(crate) fn replace_current_if(&self, old: *const Node, new: &Node) -> bool {
         self.front.life.lock();
         let same = std::ptr::eq(self.current(), old);
@@ -220,7 +223,7 @@ impl Node {
         same
     }
 
-    /// The value is written over its first operand. Owner only, before its record is published.
+    /// Marks the value as written over its first operand. Owner only, before its record is published.
     pub(crate) fn mark_rewrite(&self) {
         self.front.life.mark_rewrite();
     }
@@ -230,30 +233,31 @@ impl Node {
         self.front.life.is_rewrite()
     }
 
-    /// One more cell points at the value, which the caller keeps open meanwhile.
+    /// Adds a cell that points at the value, which the caller keeps open meanwhile.
     pub(crate) fn hold(&self) {
         self.front.life.hold();
     }
 
-    /// A cell that was pointed elsewhere lets the value go. True if the slot is the caller's to retire.
+    /// Releases the value for a cell that now points elsewhere. Returns true if the caller must retire the slot.
     #[must_use]
     pub(crate) fn let_go(&self) -> bool {
         self.follow(Life::let_go).retire
     }
 
-    /// The last handle of the cell is gone, and it points at its own value.
+    /// Ends a cell that points at its own value, after its last handle is gone.
     #[inline]
     pub(crate) fn end_cell(&self) -> Ended {
         self.follow(Life::end_cell)
     }
 
-    /// The last handle of the cell is gone; the value it pointed at was let go before.
+    /// Ends a cell whose last handle is gone and whose value was released before.
     pub(crate) fn end_moved_cell(&self) -> Ended {
         self.front.life.end_moved_cell()
     }
 
-    /// Ends a hold on the value, and closes it if that was the last. Once the word has changed the slot of a small value may
-    /// be another's; that of a large one stays until its balance is closed too, and only now are all its uses known.
+    /// Ends a hold on the value, and closes it if that was the last. Once the word has changed, the slot of a small
+    /// value may be reused. The slot of a large value stays until its balance is closed too, and only now are all its
+    /// uses known.
     #[inline]
     fn follow(&self, end: impl FnOnce(&Life) -> Ended) -> Ended {
         let (large, from_host) = (self.is_large(), self.born() == 0);
@@ -281,33 +285,33 @@ impl Node {
         self.front.life.set_attached(on);
     }
 
-    /// A record at `index` (counted from 1) of the owner's window reads it. Owner only.
+    /// Notes that the record at `index` (counted from 1) of the owner's window reads it. Owner only.
     pub(crate) fn use_by_owner(&self, index: u64) {
         self.front.uses.store(self.front.uses.load(Relaxed) + 1, Relaxed);
         self.front.last.store(index, Relaxed);
     }
 
-    /// A record of another window reads it.
+    /// Notes that a record of another window reads it.
     pub(crate) fn use_by_other(&self) {
         self.front.life.mark_foreign();
         self.back.balance.announce();
     }
 
-    /// A value from the host is about to be closed: until then its buffer stays.
+    /// Marks the bytes of a host value that is about to be closed as queued.
     fn queue_host_bytes(&self) {
         let buffer = self.back.buffer.load(Relaxed);
         if !buffer.is_null() {
-            // SAFETY: the value is closed, but its balance is not: its buffer stays.
+            // SAFETY: the value is closed but its balance is not, so it keeps its buffer.
             unsafe { &*buffer }.enter_queue();
         }
     }
 
-    /// Closed, and by how many records of its window it is made and read; `None` while it is open or foreign.
+    /// The number of records of its window that write or read a closed value; `None` while it is open or foreign.
     pub(crate) fn closed_uses(&self) -> Option<u32> {
         self.front.life.is_closed_at_home().then(|| self.front.uses.load(Relaxed))
     }
 
-    /// Whether the owner may take the slot again, when records before `completed` are done.
+    /// Whether the owner may reuse the slot when records before `completed` are done.
     pub(crate) fn is_reclaimable(&self, completed: u64) -> bool {
         if self.front.last.load(Relaxed) > completed {
             return false;
@@ -319,8 +323,9 @@ impl Node {
         }
     }
 
-    /// Whether the value is ready, one cell alone points at it, all that makes or reads it is done, and nobody else holds its
-    /// bytes. The caller is inside [`Node::with_current`] of that cell: uses are announced there, so none comes meanwhile.
+    /// Whether the value is ready, exactly one cell points at it, every record that writes or reads it is done, and
+    /// nothing else shares its bytes. The caller is inside [`Node::with_current`] of that cell: uses are announced
+    /// there, so none is added meanwhile.
     pub(crate) fn is_at_rest(&self) -> bool {
         let (front, back) = (&self.front, &self.back);
         if self.status() != Status::Ready || !front.life.is_held_once() {
@@ -346,12 +351,12 @@ impl Node {
         self.back.state.is_settled(self.generation())
     }
 
-    /// Where the value stands, as its frontend sees it.
+    /// The status of the value, as its frontend sees it.
     pub(crate) fn status(&self) -> Status {
         self.back.state.load(self.generation())
     }
 
-    /// Whether the record that makes the value has been planned or run. Only under the planner's lock.
+    /// Whether the record that produces the value has been planned or run. Only under the planner's lock.
     pub(crate) fn is_planned(&self) -> bool {
         self.back.generation.load(Relaxed) == self.generation()
     }
@@ -361,25 +366,25 @@ impl Node {
         devices::has_buffer(self.meta())
     }
 
-    // ---- the back line: whoever runs records ----
+    // ---- the back line: threads that run records ----
 
-    /// The record that makes it is being planned: its generation is the current one from here on.
+    /// Starts a generation: the record that produces the value is being planned.
     pub(crate) fn begin(&self, generation: u32) {
         if self.back.failed.load(Relaxed) != 0 {
             self.back.failed.store(0, Relaxed);
-            // SAFETY: the flag says that the inline bytes hold the box of the slot's previous life; nobody reads that
-            // life any more.
+            // SAFETY: the flag says that the inline bytes hold the box of the slot's previous life, which no thread
+            // reads any more.
             drop(unsafe { Box::from_raw((*self.back.inline.get())[0] as *mut Failure) });
         }
         self.back.generation.store(generation, Relaxed);
     }
 
-    /// Where the value stands, once its record was planned.
+    /// The status of the value after its record was planned.
     pub(crate) fn planned_status(&self) -> Status {
         self.back.state.load(self.back.generation.load(Relaxed))
     }
 
-    /// First byte of a ready value.
+    /// Address of the first byte of a ready value.
     pub(crate) fn data(&self) -> *mut u8 {
         let buffer = self.back.buffer.load(Relaxed);
         if buffer.is_null() {
@@ -390,7 +395,7 @@ impl Node {
         }
     }
 
-    /// Whether the value has a buffer, seen from the side that runs records.
+    /// Whether the value has a buffer, as seen by the threads that run records.
     pub(crate) fn has_buffer(&self) -> bool {
         !self.back.buffer.load(Relaxed).is_null()
     }
@@ -399,47 +404,47 @@ impl Node {
         self.back.buffer.store(buffer, Relaxed);
     }
 
-    /// The bytes are there: readers may look.
+    /// Publishes the value as ready.
     pub(crate) fn publish_ready(&self, generation: u32) {
         self.back.state.publish(generation, Status::Ready);
     }
 
-    /// A device was told to make it.
+    /// Publishes the value as enqueued on a device.
     pub(crate) fn publish_enqueued(&self, generation: u32, lane: u8, ticket: u64) {
         self.back.state.publish(generation, Status::Enqueued { lane, ticket: ticket as u32 & 0xff_ffff });
     }
 
-    /// Uses of a value on a device that were enqueued and have not settled. Such values have a buffer, so their inline bytes
-    /// are free but for the first word, where an error goes.
+    /// Number of enqueued and unsettled uses of a value on a device. Such values have a buffer, so their inline bytes
+    /// are free except for the first word, which may hold an error.
     fn enqueued(&self) -> &AtomicU64 {
-        // SAFETY: the word is aligned, lives as long as the node, and for values on devices is only used as an atomic.
+        // SAFETY: the word is aligned, lives as long as the node, and is used only as an atomic for values on devices.
         unsafe { AtomicU64::from_ptr((self.back.inline.get() as *mut u64).add(1)) }
     }
 
-    /// The value on a device gets its buffer: nothing was enqueued before. Whoever sees the buffer sees that.
+    /// Gives a value on a device its buffer, with no enqueued uses. A thread that sees the buffer sees that count.
     pub(crate) fn begin_enqueued(&self, buffer: *mut Buffer) {
         self.enqueued().store(0, Relaxed);
         self.back.buffer.store(buffer, Ordering::Release);
     }
 
-    /// `uses` of the value were enqueued on the lane that gives memory back in its order. If all that is left of the value was,
-    /// the buffer is the caller's to give back.
+    /// Notes that `uses` were enqueued on the lane in whose order memory is released. If these are the last uses of the
+    /// value, the caller must release the returned buffer.
     pub(crate) fn note_enqueued(&self, uses: u32) -> Option<*mut Buffer> {
         self.enqueued().fetch_add(uses as u64, Ordering::Relaxed);
         self.donate_enqueued(0)
     }
 
-    /// The uses have settled; before they are taken off the balance.
+    /// Notes that the uses have settled, before they are subtracted from the balance.
     pub(crate) fn end_enqueued(&self, uses: u32) {
         self.enqueued().fetch_sub(uses as u64, Ordering::Release);
     }
 
-    /// The value is closed. If all its uses were enqueued, its buffer goes back now, in the order of the lane; the use that is
-    /// announced here keeps the slot until that is done.
+    /// Closes a value on a device. If all its uses were enqueued, its buffer is released now, in lane order; the use
+    /// that is announced here keeps the slot until that is done.
     fn close_on_device(&self, uses: u32) {
         let mut even = self.back.balance.close(uses + 1);
         if let Some(buffer) = self.donate_enqueued(1) {
-            // SAFETY: the value's own count: the value has no buffer any more.
+            // SAFETY: releases the value's own reference; the value has no buffer any more.
             unsafe { Buffer::release(buffer) };
         }
         even |= self.back.balance.done(1);
@@ -448,22 +453,23 @@ impl Node {
         }
     }
 
-    /// As [`Node::donate`], where uses that were enqueued count as done: the lane keeps the order.
+    /// As [`Node::donate`], but enqueued uses count as done, because the lane keeps the order.
     pub(crate) fn donate_enqueued(&self, uses: u32) -> Option<*mut Buffer> {
         let buffer = self.back.buffer.load(Ordering::Acquire);
         if buffer.is_null() {
             return None;
         }
-        // The balance first: whoever settles takes its uses off it last. So a use in between is counted and not missed.
+        // The balance is read first. A thread that settles subtracts its uses from it last, so a use in between is
+        // counted twice and not missed.
         let left = self.back.balance.left()?;
         if left != uses as u64 + self.enqueued().load(Ordering::Acquire) {
             return None;
         }
-        // Whoever enqueues and whoever closes never both find that nothing else is left: each has a use of its own.
+        // The enqueuing and the closing thread cannot both find that nothing else is left: each has a use of its own.
         self.take_buffer()
     }
 
-    /// It will never be there. What its cell held before is kept, if it can be.
+    /// Publishes the value as failed. Keeps the previous value of its cell, if possible.
     pub(crate) fn publish_failed(&self, generation: u32, error: Error, last_good: Option<LastGood>) {
         let good = last_good.map(|last_good| {
             let writes = last_good.writes;
@@ -473,7 +479,7 @@ impl Node {
             }
             (words, writes)
         });
-        // SAFETY: whoever makes the value owns its bytes until the state is published.
+        // SAFETY: the thread that computes the value owns its bytes until the state is published.
         unsafe { (*self.back.inline.get())[0] = Box::into_raw(Box::new(Failure { error, good })) as u64 };
         self.back.failed.store(1, Relaxed);
         self.back.state.publish(generation, Status::Failed);
@@ -489,11 +495,11 @@ impl Node {
         self.failure().error.clone()
     }
 
-    /// A ready value itself, or the good one that a failed value keeps; `None` if its bytes were taken over, or if it is
+    /// A ready value itself, or the good value that a failed one keeps; `None` if its bytes were reused, or if it is
     /// not settled. The caller has a use of the value, or holds it open.
     pub(crate) fn last_good(&self) -> Option<LastGood> {
         if !self.meta().device.is_host() {
-            // A device may have been told to write over it before the failure is known.
+            // The device may overwrite the bytes before the failure is known.
             return None;
         }
         let (words, writes) = match self.planned_status() {
@@ -512,7 +518,7 @@ impl Node {
     fn free_buffer(&self) {
         let buffer = self.back.buffer.swap(std::ptr::null_mut(), Relaxed);
         if !buffer.is_null() {
-            // SAFETY: the value's own count, given up once: the balance comes out even once.
+            // SAFETY: the value's own reference is released once: the balance reaches its final state once.
             unsafe {
                 (*buffer).leave_queue();
                 Buffer::release(buffer);
@@ -521,7 +527,7 @@ impl Node {
         self.back.balance.mark_freed();
     }
 
-    /// Records done with it: `count` uses, `foreign` of them from other windows. `large` is whether the value is too
+    /// Notes that `count` uses are done, `foreign` of them from other windows. `large` is whether the value is too
     /// large for the node.
     pub(crate) fn done(&self, large: bool, count: u32, foreign: u32) {
         if large {
@@ -529,12 +535,12 @@ impl Node {
                 self.free_buffer();
             }
         } else if foreign > 0 {
-            // Never closed, so it never comes out even; the owner looks for zero.
+            // It is never closed here, so it never reaches the final state; the owner checks for zero.
             let _ = self.back.balance.done(foreign);
         }
     }
 
-    /// Takes the buffer if the caller's `uses` are all that is left of the value and nobody else holds the bytes.
+    /// Takes the buffer if the caller's `uses` are the only ones left and nothing else shares the bytes.
     pub(crate) fn donate(&self, uses: u32) -> Option<*mut Buffer> {
         if !self.back.balance.is_left_to(uses) {
             return None;
@@ -542,20 +548,20 @@ impl Node {
         self.take_buffer()
     }
 
-    /// The buffer of a closed value, unless somebody else holds the bytes too.
+    /// Takes the buffer of a closed value, unless something else shares the bytes.
     fn take_buffer(&self) -> Option<*mut Buffer> {
         let buffer = self.back.buffer.load(Relaxed);
-        // SAFETY: our uses keep the buffer; the value is closed, so nobody can take a new reference.
+        // SAFETY: our uses keep the buffer; the value is closed, so no thread can take a new reference.
         if buffer.is_null() || !unsafe { &*buffer }.is_unshared() {
             return None;
         }
         self.back.buffer.store(std::ptr::null_mut(), Relaxed);
-        // SAFETY: as above.
+        // SAFETY: our uses keep the buffer.
         unsafe { &*buffer }.leave_queue();
         Some(buffer)
     }
 
-    /// A reference to the buffer of a ready value, or `None` if its bytes are in the node.
+    /// Returns a reference to the buffer of a ready value, or `None` if its bytes are in the node.
     ///
     /// # Safety
     /// The caller holds the value open or has a use of it, and has seen that it is settled.
@@ -567,7 +573,7 @@ impl Node {
 
     /// The inline bytes of a ready value.
     pub(crate) fn inline_bytes(&self) -> [u64; INLINE / 8] {
-        // SAFETY: the state was seen to be ready, so they are written and stay.
+        // SAFETY: the state was seen to be ready, so the bytes are written and do not change.
         unsafe { *self.back.inline.get() }
     }
 }

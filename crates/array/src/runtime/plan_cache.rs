@@ -1,5 +1,5 @@
-//! The plans that are kept. Where a waiter cuts the window is a matter of time, so a loop goes on making plans that hardly ever
-//! come again; only what is asked for often is kept for long, so that memory does not creep up with the rest.
+//! The plan cache. A waiter cuts the window at a point that depends on timing, so a loop keeps producing plans that
+//! rarely recur. Only plans that are requested often are kept for long, so that the others do not fill memory.
 
 use crate::runtime::lower::CachedPlan;
 use forerun_base::WordHash;
@@ -7,22 +7,22 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Plans kept for long.
+/// Maximum number of plans kept for long.
 const MOST_KEPT: usize = 1024;
-/// Plans kept for a while.
+/// Maximum number of recent plans.
 const MOST_NEW: usize = 64;
-/// A plan that was asked for so many times lately is kept for long.
+/// Number of recent requests after which a plan is kept for long.
 const OFTEN: u8 = 8;
-/// Lately: within about so many questions.
+/// Number of requests that count as recent.
 const LATELY: u32 = 1 << 16;
-/// Counts of questions: so many that few keys share one.
+/// Number of request counters: enough that few keys share one.
 const COUNTS: usize = 1 << 16;
 
 pub(crate) struct Plans {
     kept: HashMap<Box<[u32]>, Arc<CachedPlan>, WordHash>,
-    /// The rest, the one asked for last at the end.
+    /// Recent plans, with the most recently requested last.
     new: VecDeque<(Box<[u32]>, Arc<CachedPlan>)>,
-    /// How often a key was asked for lately, by its hash.
+    /// Number of recent requests of a key, by its hash.
     counts: Box<[u8]>,
     asked: u32,
 }
@@ -54,7 +54,7 @@ impl Plans {
         Some(plan)
     }
 
-    /// Keeps a plan that was asked for and not found.
+    /// Adds a plan that was requested and not found.
     pub(crate) fn keep(&mut self, key: &[u32], plan: Arc<CachedPlan>) {
         if self.counts[self.count_of(key)] >= OFTEN {
             return self.keep_for_long(key.into(), plan);
@@ -65,7 +65,8 @@ impl Plans {
         }
     }
 
-    /// When there are too many all are forgotten, which only costs making them again.
+    /// Adds a plan to those kept for long. When there are too many, all are dropped, which only costs computing them
+    /// again.
     fn keep_for_long(&mut self, key: Box<[u32]>, plan: Arc<CachedPlan>) {
         if self.kept.len() >= MOST_KEPT {
             self.kept.clear();
@@ -77,7 +78,7 @@ impl Plans {
         self.kept.hasher().hash_one(key) as usize % COUNTS
     }
 
-    /// Counts a question; true if there were many lately.
+    /// Counts a request; returns true if there were many recently.
     fn ask(&mut self, key: &[u32]) -> bool {
         let at = self.count_of(key);
         self.counts[at] = self.counts[at].saturating_add(1);
@@ -107,7 +108,7 @@ mod tests {
     fn only_what_is_asked_for_often_stays() {
         let mut plans = Plans::default();
         for turn in 0..20_000 {
-            // One in every turn, one that comes again after ten thousand, and one that never does.
+            // One plan per iteration, one that recurs after ten thousand, and one that never does.
             assert!(ask(&mut plans, 0) || turn == 0);
             assert!(turn % 20 != 0 || !ask(&mut plans, 1 + turn / 20 % 500));
             assert!(!ask(&mut plans, 2000 + turn));

@@ -1,12 +1,12 @@
-//! The planner: takes records out of windows, runs the tiny ones inline, and spawns tasks for the rest.
+//! The planner: takes records out of windows, runs tiny ones inline, and spawns tasks for the rest.
 //!
-//! One planner at a time, under one lock, for all windows. So a record always sees everything that its inputs stand for:
-//! records of one window are taken in order, and a record that reads a value of another window first has that window
-//! taken up to it. The lock is held for a bounded number of records.
+//! One thread plans at a time, under one lock for all windows. Records of one window are taken in order, and a record
+//! that reads a value of another window first has that window planned up to the producer, so a record always sees all
+//! its inputs. The lock is held for a bounded number of records.
 //!
-//! Where a segment ends is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that step N + 1
-//! looks like step N and is found in the plan cache; only when the end of the window is reached does time decide: a waiter
-//! cuts at once, an idle worker when the window has been quiet for a while that grows with the work at stake.
+//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that iteration N
+//! + 1 is cut like iteration N and its plan is found in the cache. Time decides only at the end of the window: a waiter
+//! cuts at once, and an idle worker after the window has been quiet for a time that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
 use crate::runtime::inline::{Attempt, run_inline};
@@ -23,34 +23,34 @@ use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
 use std::time::{Duration, Instant};
 
-/// Records in a segment at the most.
+/// Maximum number of records in a segment.
 pub(crate) const MOST_RECORDS: usize = 64;
-/// Tasks that may be planned and unfinished before workers stop planning more: what is planned late is planned better.
+/// Number of unfinished tasks at which workers stop planning: records that are planned later are fused better.
 const MOST_FLIGHTS: usize = 48;
-/// Records run inline in one call.
+/// Maximum number of records run inline in one call.
 const MOST_INLINE: usize = 256;
 
-/// How far to take a window.
+/// How far to plan a window.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Until {
-    /// As far as there is something to do and it is not too early.
+    /// As far as there is work and it is not too early to cut.
     Idle,
-    /// Every record before this index, now.
+    /// All records before this index, now.
     Index(u64),
-    /// Records before this index, as long as not too many tasks are planned and unfinished.
+    /// Records before this index, while few enough tasks are unfinished.
     Bounded(u64),
-    /// Records before this index, as long as they run inline: nothing is spawned.
+    /// Records before this index, while they run inline; nothing is spawned.
     Inline(u64),
 }
 
-/// What planning remembers between calls.
+/// State of the planner between calls.
 pub(crate) struct Planner {
-    /// Tasks that were planned and are not known to be finished.
+    /// Planned tasks that are not known to be finished.
     pub(crate) flights: Flights,
     pub(crate) plans: Plans,
     pub(crate) key: Vec<u32>,
     lists: Lists,
-    /// Where to start looking for a window with work: the windows take turns.
+    /// Where to start the search for a window with work; windows are served round-robin.
     next_window: usize,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Planner {
 #[derive(Clone, Copy)]
 pub(crate) struct ResolvedInput {
     pub(crate) node: &'static Node,
-    /// Elements before the first one seen; `None` if the value is seen as it is.
+    /// Offset of a view in elements; `None` if the whole value is read.
     pub(crate) view: Option<u64>,
     pub(crate) foreign: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) fn resolve(window: &Window, index: u64, word: InputWord) -> ResolvedI
     let (word, view) = match word.decode() {
         InputRef::Node(..) => (word, None),
         InputRef::View(back) => {
-            // SAFETY: view records stand right before their reader and are taken together with it.
+            // SAFETY: view records directly precede their reader and are taken together with it.
             let record = unsafe { window.ring.peek(index - back) };
             (record.inputs[0], Some(record.immediates[0]))
         }
@@ -85,7 +85,7 @@ pub(crate) fn resolve(window: &Window, index: u64, word: InputWord) -> ResolvedI
 pub(crate) fn operands(record: &Record) -> &[InputWord] {
     let inputs = record.recipe.signature.inputs.len();
     if inputs > 3 {
-        // SAFETY: more than three inputs are given as a list, which is taken only when the record is lowered.
+        // SAFETY: more than three inputs are stored as a list, which is taken only when the record is lowered.
         unsafe { record.inputs[0].peek_list() }
     } else {
         &record.inputs[..inputs]
@@ -103,7 +103,7 @@ impl Planner {
         }
     }
 
-    /// Takes records out of a window. Progress means that something was run or spawned.
+    /// Takes records out of a window. Returns `Progress` if something was run or spawned.
     pub(crate) fn advance(&mut self, window: &'static Window, until: Until, engine: &Engine) -> Fed {
         let runtime = runtime();
         let ring = &window.ring;
@@ -148,7 +148,7 @@ impl Planner {
             if head >= tail || matches!(until, Until::Inline(_)) {
                 return Fed::Empty;
             }
-            // The rest of this go is one segment.
+            // The remaining records form one segment.
             if !matches!(until, Until::Index(_)) && engine.in_flight() >= MOST_FLIGHTS {
                 return Fed::Empty;
             }
@@ -177,7 +177,7 @@ impl Planner {
         }
     }
 
-    /// Publishes how far the window was taken, and counts.
+    /// Publishes how far the window was planned, and updates the counters.
     fn settle_head(&mut self, runtime: &Runtime, window: &Window, head: u64, inlined: &mut usize) {
         if *inlined > 0 {
             // SAFETY: under the planner's lock; the records before `head` are run.
@@ -187,7 +187,7 @@ impl Planner {
         }
     }
 
-    /// One past the last record to look at, without trailing views: their reader is not published yet.
+    /// One past the last record to plan, without trailing views: their reader is not published yet.
     fn limit(&self, window: &Window, head: u64, until: Until) -> Option<u64> {
         let mut tail = window.ring.tail();
         if let Until::Index(index) | Until::Bounded(index) | Until::Inline(index) = until {
@@ -200,16 +200,16 @@ impl Planner {
         (tail > head).then_some(tail)
     }
 
-    /// The record at `index`, or the one that reads through the views from `index` on.
+    /// The record at `index`, or the one that reads through the views that start at `index`.
     pub(crate) fn reader(&self, window: &Window, mut index: u64) -> u64 {
-        // SAFETY: below the limit, which is never right behind a view.
+        // SAFETY: below the limit, which is never directly after a view.
         while unsafe { window.ring.peek(index) }.is_view() {
             index += 1;
         }
         index
     }
 
-    /// Where the segment that starts at `head` ends, and whether the records say so.
+    /// The end of the segment that starts at `head`, and whether the records determine it.
     fn segment_end(&self, window: &Window, head: u64, tail: u64) -> (u64, bool) {
         let (mut index, mut records, mut products) = (head, 0, 0);
         while index < tail {
@@ -231,7 +231,7 @@ impl Planner {
     fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
-        // An element costs about a nanosecond: wait up to a hundredth of the work for the chance to fuse.
+        // An element costs about a nanosecond: wait up to a few percent of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
         let side = window.planner_side(self);
         let tail = window.ring.tail();
@@ -249,7 +249,7 @@ impl Planner {
         }
     }
 
-    /// Takes the window of a value of another thread up to the record that makes it.
+    /// Plans the window of another thread up to the record that produces the value.
     fn take_foreign(&mut self, node: &'static Node, engine: &Engine) {
         // SAFETY: windows are never freed.
         let window: &'static Window = unsafe { &*node.window() };
@@ -258,7 +258,7 @@ impl Planner {
         }
     }
 
-    /// Fails every record of a window instead of planning it. Trailing views stay: their reader may be on its way.
+    /// Fails every record of a window instead of planning it. Trailing views stay: their reader may be submitted soon.
     pub(crate) fn fail_records(&mut self, window: &'static Window, error: &Error) {
         let ring = &window.ring;
         let mut index = ring.head();
@@ -277,20 +277,20 @@ impl Planner {
         self.note_completed(window);
     }
 
-    /// The oldest record that is not done decides which slots the owner may take back.
+    /// Publishes the oldest record that is not done, which decides which slots the owner may reclaim.
     pub(crate) fn note_completed(&mut self, window: &'static Window) {
         self.flights.purge();
         let head = window.ring.head();
         window.set_completed(self.flights.first_of(window).map_or(head, |first| first.min(head)));
     }
 
-    /// The age of the task that makes a value, if it is planned and unfinished.
+    /// The age of the planned and unfinished task that produces a value.
     pub(crate) fn age_of(&self, node: &Node) -> Option<u64> {
         self.flights.maker(node).map(|task| task.age())
     }
 }
 
-/// Where workers ask for more.
+/// Plans more records for idle workers.
 pub(crate) struct WindowFeeder;
 
 impl Feeder for WindowFeeder {

@@ -1,9 +1,9 @@
-//! Random streams. A key and a range of counter blocks are drawn when an op is submitted, from a stream of the
-//! submitting thread; so dropping, fusing or reordering ops never changes a number.
+//! Random streams. Submission draws a key and a range of counter blocks from a stream of the submitting thread, so
+//! dropping, fusing or reordering ops never changes a number.
 //!
-//! A forked child has streams of its own: its place in the family, which child of which child of the process that seeded,
-//! goes into its keys. So no child repeats its parent or a sibling, and a program repeats itself. Seeding in a child makes
-//! it the head of a family.
+//! A forked child has streams of its own: its position in the tree of forks below the process that seeded goes into its
+//! keys. So no child repeats the numbers of its parent or a sibling, and a program gives the same numbers in every run.
+//! Seeding in a child makes it the root of a new tree.
 
 use crate::runtime::window::window;
 use forerun_engine::at_fork;
@@ -11,15 +11,15 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// Changes with every call of [`seed`]; odd multiples keep equal seeds apart in time.
+/// Changes with every call of [`seed`]; odd multiples keep equal seeds apart.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
-/// The place in the family: 0 for the process that seeded.
+/// Position in the tree of forks: 0 for the process that seeded.
 static PLACE: AtomicU64 = AtomicU64::new(0);
-/// How many children this process has forked since it seeded.
+/// Number of children that this process has forked since it seeded.
 static CHILDREN: AtomicU64 = AtomicU64::new(0);
 
-/// Gives children streams of their own from now on.
+/// Gives forked children streams of their own from now on.
 pub fn watch_forks() {
     extern "C" fn before() {}
     extern "C" fn parent() {
@@ -34,18 +34,18 @@ pub fn watch_forks() {
     WATCHED.call_once(|| at_fork(before, parent, child));
 }
 
-/// A thread's stream.
+/// The random stream of a thread.
 #[derive(Default)]
 pub(crate) struct RandomStream {
     epoch: u64,
     key: u64,
     next_block: u64,
-    /// A stream of the program's own in the place of the thread's: its key and next block.
+    /// A stream that the program supplied instead of the thread's: its key and next block.
     own: Option<[u64; 2]>,
 }
 
 impl RandomStream {
-    /// A key and the first of `blocks` counter blocks that nobody else gets.
+    /// Draws a key and the first of `blocks` counter blocks, which no other draw gets.
     pub(crate) fn draw(&mut self, thread: usize, blocks: u64) -> [u64; 2] {
         if let Some([key, next]) = &mut self.own {
             let first = *next;
@@ -63,20 +63,20 @@ impl RandomStream {
     }
 }
 
-/// Lets this thread draw from a stream of the program's own, or from its own again; returns what it drew from before.
+/// Makes this thread draw from the given stream, or from its own with `None`; returns the previous one.
 pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
     let window = window();
     // SAFETY: our own window; no other reference to the owner's part is alive.
     std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
 }
 
-/// The start of the stream of a seed. No thread's stream has its key by any rule.
+/// The start of the stream of a seed. Its key differs from those of all threads.
 pub fn stream_of(seed: u64) -> [u64; 2] {
     [mix(mix(seed) ^ 0x6f77_6e20_7374_7265), 0]
 }
 
-/// Starts every thread's stream anew from this seed. The same seed and program give the same numbers; children that the
-/// process forks have numbers of their own, which are the same every time too.
+/// Restarts every thread's stream from this seed. The same seed and program give the same numbers; forked children have
+/// numbers of their own, which are reproducible too.
 pub fn seed(seed: u64) {
     watch_forks();
     SEED.store(seed, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Recipes: a signature together with the way to run a record of it alone. One a signature, while anybody holds it.
+//! Recipes: a signature and how to run a single record with it. There is one per signature while it is in use.
 //!
-//! A record names its recipe by a plain pointer, written here as `&'static Recipe`: it is valid until the record is done,
-//! because the window that the record was submitted to holds the recipe until then (see [`crate::runtime::intern_gc`]). Whoever keeps
-//! a recipe for longer, as captures and traces do, counts it: [`Recipe::share`].
+//! A record names its recipe by a plain pointer, written here as `&'static Recipe`. It is valid until the record is
+//! done, because the window of the record holds the recipe until then (see [`crate::runtime::intern_gc`]). Code that
+//! keeps a recipe for longer, such as captures and traces, counts it: [`Recipe::share`].
 
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::lower::{CompiledKernel, compile};
@@ -14,10 +14,10 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-/// What a record says apart from its values, and how to run it alone.
+/// A record without its values, and how to run it on its own.
 pub(crate) struct Recipe {
     pub(crate) signature: Arc<Signature>,
-    /// A rough count of elements touched.
+    /// Approximate number of elements touched.
     pub(crate) cost: usize,
     /// The accelerator it runs on.
     pub(crate) device: Option<&'static OwnDevice>,
@@ -26,12 +26,12 @@ pub(crate) struct Recipe {
     own: Weak<Recipe>,
 }
 
-/// A compiled kernel for one record, and which of the record's words it takes.
+/// A compiled kernel for one record, and the inputs and immediates of the record that it uses.
 pub(crate) struct SingleKernel {
     pub(crate) kernel: CompiledKernel,
-    /// The record's input that each kernel input is.
+    /// For each kernel input, the index of the record's input.
     pub(crate) inputs: Box<[u8]>,
-    /// The record's immediate that each scalar is.
+    /// For each scalar, the index of the record's immediate.
     pub(crate) scalars: Box<[u8]>,
 }
 
@@ -46,10 +46,11 @@ impl SingleKernel {
         }
     }
 
-    /// Runs one record of at most three inputs on the calling thread. `address` says where each input of the record lies.
+    /// Runs one record of at most three inputs on the calling thread. `address` returns the address of each input of
+    /// the record.
     ///
     /// # Safety
-    /// Each input holds what its meta says; `target` has room for the result and nobody else reads or writes it.
+    /// Each input holds what its meta states; `target` has room for the result and no other thread accesses it.
     #[inline]
     pub(crate) unsafe fn run(
         &self,
@@ -66,7 +67,7 @@ impl SingleKernel {
             *to = immediates[*from as usize];
         }
         let (inputs, scalars) = (&inputs[..self.inputs.len()], &scalars[..self.scalars.len()]);
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees the conditions of `check_and_run`.
         unsafe { self.host().check_and_run(Io { inputs, outputs: &[target], scalars }, &Solo) }
     }
 }
@@ -78,14 +79,14 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The lock of the table, held for a fork.
+/// Takes the table's lock before a fork.
 pub(crate) fn lock_for_fork() -> Box<dyn Any> {
     Box::new(table())
 }
 
-/// Forgets the recipes that nobody else holds.
+/// Drops the recipes that only the table holds.
 pub(crate) fn forget_unheld() {
-    // Kernels are let go without the lock.
+    // Kernels are dropped after the lock is released.
     let unheld: Vec<Arc<Recipe>> = {
         let mut table = table();
         let unheld = table.extract_if(|_, recipe| Arc::strong_count(recipe) == 1).map(|(_, recipe)| recipe).collect();
@@ -112,9 +113,9 @@ impl Recipe {
         self.own.upgrade().expect("somebody holds it")
     }
 
-    /// The recipe as a record names it, for a caller that sees to it that the window holds it until the record is done.
+    /// The recipe as a record names it. The caller ensures that the window holds it until the record is done.
     pub(crate) fn submitted(&self) -> &'static Recipe {
-        // SAFETY: recipes live in an `Arc`; as the caller promised, one is held for as long as the record may be looked at.
+        // SAFETY: recipes live in an `Arc`, and the caller ensures that one is held while the record is accessible.
         unsafe { &*std::ptr::from_ref(self) }
     }
 
@@ -122,7 +123,8 @@ impl Recipe {
         self.signature.op
     }
 
-    /// Which input is what a write reads of its own cell, if it does: the first, but the last that a choice is made of.
+    /// The index of the input that is the previous value of the written cell: the first, except for a select, where it
+    /// is the last.
     #[inline]
     pub(crate) fn rewritten(&self) -> usize {
         match self.signature.op {
@@ -131,7 +133,7 @@ impl Recipe {
         }
     }
 
-    /// How to run one record of this signature alone.
+    /// The kernel that runs one record of this signature on its own.
     pub(crate) fn single(&self) -> &SingleKernel {
         self.single.get_or_init(|| {
             let inputs = (0..self.signature.inputs.len() as u16)

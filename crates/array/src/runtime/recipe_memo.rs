@@ -1,8 +1,8 @@
 //! A memo of recipes whose attributes are a list of integers: routines and concatenations.
 //!
-//! Inferring such an op and finding its meta, signature and recipe takes three locks and several allocations. A thread that
-//! submits the same op again with inputs of the same metas finds the recipe here instead. As in the memo of
-//! [`crate::runtime::window::Owner`], the window holds the recipes that entries name.
+//! Inferring such an op and finding its meta, signature and recipe takes three locks and several allocations. A thread
+//! that submits the same op again with inputs of the same metas finds the recipe here instead. As in the memo of
+//! [`crate::runtime::window::Owner`], the window holds the recipes that entries refer to.
 
 use crate::runtime::recipe::Recipe;
 use forerun_base::{DType, Device, WordHash};
@@ -13,13 +13,13 @@ use std::hash::{BuildHasher, Hash};
 /// Entries of the memo.
 const ENTRIES: usize = 256;
 
-/// What a recipe is looked up by.
+/// The key of the memo.
 #[derive(PartialEq, Hash)]
 pub(crate) struct ListKey {
     op: Op,
     /// Where an op without inputs runs.
     device: Device,
-    /// What integers become in a float-only op depends on it.
+    /// Determines the dtype of a float-only op on integers.
     default_float: DType,
     metas: SmallVec<[u64; 4]>,
     attributes: SmallVec<[i64; 6]>,
@@ -36,12 +36,12 @@ impl ListKey {
     }
 }
 
-/// The memo: direct-mapped, made when it is first used.
+/// The memo: direct-mapped, allocated at its first use.
 #[derive(Default)]
 pub(crate) struct ListMemo(Vec<Option<(ListKey, &'static Recipe)>>);
 
 impl ListMemo {
-    /// The recipe of a key.
+    /// Looks up a recipe.
     #[inline]
     pub(crate) fn find(&self, key: &ListKey) -> Option<&'static Recipe> {
         match self.0.get(key.place()) {
@@ -50,7 +50,7 @@ impl ListMemo {
         }
     }
 
-    /// Remembers a recipe, which the window holds for as long as this memo names it.
+    /// Adds a recipe, which the window holds while this memo refers to it.
     #[cold]
     pub(crate) fn remember(&mut self, key: ListKey, recipe: &'static Recipe) {
         if self.0.is_empty() {
@@ -60,7 +60,7 @@ impl ListMemo {
         self.0[place] = Some((key, recipe));
     }
 
-    /// The recipes that entries name.
+    /// The recipes that entries refer to.
     pub(crate) fn recipes(&self) -> impl Iterator<Item = &'static Recipe> {
         self.0.iter().flatten().map(|(_, recipe)| *recipe)
     }

@@ -1,7 +1,7 @@
 //! Records: one submitted op each, 64 bytes, no closure, no allocation.
 //!
-//! A view is a record without a result, right before the record that reads through it: the reader's operand says how
-//! many records back it stands. So a cut never falls between the two, and a view never costs a value.
+//! A view is a record without a result, directly before the record that reads through it; the reader's operand says how
+//! many records back it is. So a cut never separates the two, and a view never needs a value.
 
 use crate::runtime::node::Node;
 use crate::runtime::recipe::Recipe;
@@ -10,25 +10,25 @@ use crate::runtime::recipe::Recipe;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Record {
-    /// What it says, apart from values.
+    /// The op, metas and attributes, without the values.
     pub(crate) recipe: &'static Recipe,
-    /// Where the result goes; null for a view.
+    /// The node of the result; null for a view.
     pub(crate) out: *const Node,
     /// The array inputs.
     pub(crate) inputs: [InputWord; 3],
-    /// Scalars in the dtype computed in, offsets, random keys.
+    /// Scalars in the computation dtype, offsets, random keys.
     pub(crate) immediates: [u64; 2],
     /// The generation of the result.
     pub(crate) generation: u32,
-    /// The user's line.
+    /// The user's source line.
     pub(crate) loc: u32,
 }
 
 const _: () = assert!(size_of::<Record>() == 64);
 
-// SAFETY: a record names nodes that stay valid until it is done; whoever runs it follows the nodes' protocol.
+// SAFETY: a record names nodes that stay valid until it is done, and threads that run it follow the nodes' protocol.
 unsafe impl Send for Record {}
-// SAFETY: as above; a record is never changed once it is published.
+// SAFETY: as above; a record never changes after it is published.
 unsafe impl Sync for Record {}
 
 impl Record {
@@ -37,19 +37,19 @@ impl Record {
     }
 }
 
-/// An operand of a record: a node, a view some records back, or a list. Nodes are aligned to cache lines, so
-/// the low bits are free.
+/// An operand of a record: a node, a view some records back, or a list. Nodes are aligned to cache lines, so the low
+/// bits are free for tags.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InputWord(usize);
 
 const VIEW: usize = 1;
 const FOREIGN: usize = 2;
 
-/// What an operand stands for.
+/// A decoded operand.
 pub(crate) enum InputRef {
     /// A value, and whether another window owns it.
     Node(*const Node, bool),
-    /// Seen through the view this many records back.
+    /// A view, this many records back.
     View(u64),
 }
 
@@ -64,26 +64,26 @@ impl InputWord {
         InputWord((back as usize) << 2 | VIEW)
     }
 
-    /// A longer list of operands, given to whoever runs the record.
+    /// A list of operands; the thread that runs the record takes it.
     pub(crate) fn list(words: Vec<InputWord>) -> InputWord {
         InputWord(Box::into_raw(Box::new(words)) as usize)
     }
 
-    /// Takes the list back.
+    /// Takes ownership of the list.
     ///
     /// # Safety
     /// The word came from [`InputWord::list`] and is taken once.
     pub(crate) unsafe fn take_list(self) -> Vec<InputWord> {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees that the word is a list and is taken once.
         *unsafe { Box::from_raw(self.0 as *mut Vec<InputWord>) }
     }
 
-    /// Looks at the list.
+    /// Borrows the list.
     ///
     /// # Safety
     /// The word came from [`InputWord::list`] and was not taken yet.
     pub(crate) unsafe fn peek_list<'a>(self) -> &'a [InputWord] {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees that the word is a list that was not taken.
         unsafe { &*(self.0 as *const Vec<InputWord>) }
     }
 

@@ -1,18 +1,18 @@
-//! Slots retired by threads that do not own them: a stack that anybody pushes on and the owner empties whole.
+//! Slots retired by threads that do not own them: a stack that any thread pushes to and the owner takes as a whole.
 //!
-//! A push writes the link, then publishes the slot with a release exchange; the owner takes everything with one acquire
-//! swap, so it sees every link and everything done to the slots before. A slot is on the stack at most once: it is retired
-//! once a life. There is no pop of single slots, hence no ABA.
+//! A push writes the link, then publishes the slot with a release exchange. The owner takes everything with one acquire
+//! swap, so it sees every link and all earlier accesses to the slots. A slot is on the stack at most once, because it
+//! is retired once per life. There is no pop of single slots, hence no ABA problem.
 
 use super::sync::{AtomicPtr, Ordering};
 use std::ptr::null_mut;
 
-/// What can lie on the stack: it lends its link.
+/// An element of the stack: it provides the link.
 pub(crate) trait Linked: Sized {
     fn link(&self) -> &AtomicPtr<Self>;
 }
 
-/// The stack.
+/// The stack of retired slots.
 pub(crate) struct Retired<T: Linked>(AtomicPtr<T>);
 
 impl<T: Linked> Retired<T> {
@@ -20,7 +20,7 @@ impl<T: Linked> Retired<T> {
         Retired(AtomicPtr::new(null_mut()))
     }
 
-    /// Puts a slot on the stack.
+    /// Pushes a slot.
     pub(crate) fn push(&self, slot: &T) {
         let new = slot as *const T as *mut T;
         let mut head = self.0.load(Ordering::Relaxed);
@@ -33,17 +33,17 @@ impl<T: Linked> Retired<T> {
         }
     }
 
-    /// Takes every slot there is.
+    /// Takes all slots.
     ///
     /// # Safety
-    /// Slots must live as long as the caller uses the iterator.
+    /// Slots must outlive the iterator.
     pub(crate) unsafe fn take_all<'a>(&self) -> impl Iterator<Item = &'a T> + use<'a, T>
     where
         T: 'a,
     {
         let mut next = self.0.swap(null_mut(), Ordering::Acquire);
         std::iter::from_fn(move || {
-            // SAFETY: as the caller promised; the link was written before the slot was published.
+            // SAFETY: the caller guarantees that slots are alive; the link was written before the slot was published.
             let slot = unsafe { next.as_ref()? };
             next = slot.link().load(Ordering::Relaxed);
             Some(slot)
@@ -76,7 +76,7 @@ mod loom_tests {
 
     #[test]
     fn every_slot_arrives_with_what_was_done_to_it() {
-        // Three preemptions find every order that matters here, in seconds instead of minutes.
+        // Three preemptions cover every order that matters here, in seconds instead of minutes.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -1,4 +1,4 @@
-//! Collecting a segment: records out of a window, in the form the plan wants them.
+//! Collects a segment: takes records out of a window and converts them to the form that `plan` expects.
 
 use crate::runtime::inline::{Attempt, run_inline};
 use crate::runtime::node::Node;
@@ -10,10 +10,10 @@ use forerun_plan::{Fate, Operand, SegmentRecord, Source};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Values of fewer bytes are never too large for the machine.
+/// Values with fewer bytes than this always fit into memory.
 const ALWAYS_FITS: usize = 1 << 30;
 
-/// The lists of a draft that nobody needs once its tasks are made: the next one uses them again.
+/// Lists of a builder that are not needed after its tasks are spawned; the next builder reuses them.
 #[derive(Default)]
 pub(crate) struct Lists {
     records: Vec<SegmentRecord>,
@@ -23,36 +23,36 @@ pub(crate) struct Lists {
 
 /// Records on their way to a plan.
 pub(crate) struct SegmentBuilder {
-    /// As the plan sees them.
+    /// The records as the plan sees them.
     pub(crate) records: Vec<SegmentRecord>,
-    /// As they were submitted, with their operands resolved.
+    /// The records as they were submitted, with resolved operands.
     pub(crate) submitted: Arc<Vec<Submitted>>,
-    /// Values from before the segment, by number.
+    /// Values from before the segment, by index.
     pub(crate) externals: Vec<&'static Node>,
-    /// Offsets of the views, by number.
+    /// Offsets of the views, by index.
     pub(crate) offsets: Vec<u64>,
     /// Index of the first record.
     pub(crate) start: u64,
     /// One past the last record taken.
     pub(crate) end: u64,
-    /// The record at `end` reads this value of another window, which must be taken first.
+    /// A value of another window that the record at `end` reads, and that must be planned first.
     pub(crate) unplanned: Option<&'static Node>,
 }
 
 /// The operands of a record.
 pub(crate) type ResolvedInputs = SmallVec<[ResolvedInput; 3]>;
 
-/// A record and its operands.
+/// A record and its resolved operands.
 pub(crate) struct Submitted {
     pub(crate) record: Record,
     pub(crate) operands: ResolvedInputs,
 }
 
 impl Submitted {
-    /// Takes a record that leaves the window, once: its result is planned from here on.
+    /// Takes a record that leaves the window, once: its result counts as planned from here on.
     pub(crate) fn take(record: Record, operands: ResolvedInputs) -> Submitted {
         if record.recipe.signature.inputs.len() > 3 {
-            // SAFETY: the list is taken here and only here: the record leaves the window with this call.
+            // SAFETY: the list is taken only here: the record leaves the window with this call.
             drop(unsafe { record.inputs[0].take_list() });
         }
         let submitted = Submitted { record, operands };
@@ -72,8 +72,8 @@ impl Submitted {
 }
 
 impl SegmentBuilder {
-    /// Collects the records from `start` to `end`. Tiny ones whose inputs are there run on the spot, out of turn: values
-    /// are written once, so nothing collected before can change what they read.
+    /// Collects the records from `start` to `end`. Tiny ones whose inputs are ready run inline, out of order: values
+    /// are written once, so no record collected before can change what they read.
     #[inline(never)]
     pub(crate) fn collect(window: &'static Window, start: u64, end: u64, tiny: usize, lists: Lists) -> SegmentBuilder {
         let Lists { records, externals, offsets } = lists;
@@ -93,7 +93,7 @@ impl SegmentBuilder {
             while unsafe { window.ring.peek(index) }.is_view() {
                 index += 1;
             }
-            // SAFETY: as above.
+            // SAFETY: between head and tail, under the planner's lock.
             let record = unsafe { window.ring.get(index) };
             match run_inline(window, index, &record, tiny) {
                 Attempt::Done => inlined += 1,
@@ -126,7 +126,7 @@ impl SegmentBuilder {
         self.records.is_empty()
     }
 
-    /// Adds a record, unless it reads a value of another window that was not taken yet.
+    /// Adds a record, unless it reads a value of another window that is not planned.
     fn add(&mut self, window: &'static Window, index: u64, record: Record) -> Result<(), &'static Node> {
         let resolved: ResolvedInputs = operands(&record).iter().map(|w| resolve(window, index, *w)).collect();
         if let Some(missing) = resolved.iter().find(|r| r.foreign && !r.node.is_planned()) {
@@ -144,7 +144,7 @@ impl SegmentBuilder {
             .collect();
         self.records.push(SegmentRecord { signature: &record.recipe.signature, inputs, fate: Fate::Seen });
         let taken = Submitted::take(record, resolved);
-        // Nobody shares the list before the segment is complete.
+        // The list is not shared before the segment is complete.
         if let Some(submitted) = Arc::get_mut(&mut self.submitted) {
             submitted.push(taken);
         }
@@ -163,18 +163,19 @@ impl SegmentBuilder {
         Source::External(found as u16)
     }
 
-    /// A result is internal if it is closed and every use ever announced is in this segment.
+    /// Marks results as internal: those that are closed and whose announced uses are all in this segment.
     fn decide_fates(&mut self) {
         for i in 0..self.records.len() {
             let me = Source::Record(i as u16);
             let Some(uses) = self.submitted[i].out().closed_uses() else { continue };
-            // What could not be stored must fail as if it had to be, not be computed for ever without being stored.
+            // A value too large for memory must fail as if it were stored, instead of being computed without being
+            // stored.
             let bytes = self.records[i].signature.out.bytes;
             if bytes > ALWAYS_FITS && bytes > runtime().engine.budget().limit {
                 continue;
             }
             let inside = self.records.iter().flat_map(|r| &r.inputs).filter(|o| o.source == me).count();
-            // One use is its making.
+            // One use is the record that produces it.
             if uses as usize == inside + 1 {
                 self.records[i].fate = Fate::Internal;
             }

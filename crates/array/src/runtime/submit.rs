@@ -1,4 +1,4 @@
-//! Submitting: a node for the result, a record into the window, one look whether anybody is awake.
+//! Submission: takes a node for the result, writes a record into the window, and checks whether a worker is awake.
 
 use crate::array::Array;
 use crate::array::wait;
@@ -19,17 +19,18 @@ use forerun_plan::{Attrs, Signature};
 pub(crate) enum SubmitInput<'a> {
     /// An array or a view.
     Array(&'a Array),
-    /// All that the array's cell holds, whatever view of it the array is.
+    /// The whole value of the array's cell, whatever view of it the array is.
     Cell(&'a Array),
 }
 
-/// Submits a record; the array is its result.
+/// Submits a record and returns the array of its result.
 #[inline]
 pub(crate) fn submit(recipe: &'static Recipe, inputs: &[SubmitInput<'_>], immediates: [u64; 2], loc: Loc) -> Array {
     Array::own(submit_node(window(), recipe, inputs, immediates, loc))
 }
 
-/// The same for callers that have their window at hand and make the array, which has the first handle of the node's cell.
+/// The same for callers that have their window at hand and create the array, which owns the first handle of the node's
+/// cell.
 #[inline]
 pub(crate) fn submit_node(
     window: &'static Window,
@@ -41,7 +42,7 @@ pub(crate) fn submit_node(
     let node = submit_value_in(window, recipe, inputs, immediates, loc, None);
     // SAFETY: our own window; no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
-        // Lent to the observers; if one panics it ends with the others, else it is the caller's.
+        // Lent to the observers. If one panics the array is dropped; otherwise the caller owns it.
         let array = Array::own(node);
         observers::notify(recipe, inputs, immediates, (&array, false), node, loc);
         std::mem::forget(array);
@@ -52,7 +53,7 @@ pub(crate) fn submit_node(
     node
 }
 
-/// Submits a record whose result the cell of `x` will point at; pointing it there is left to the caller.
+/// Submits a record for the new value of `x`'s cell; the caller points the cell at it.
 #[inline]
 pub(crate) fn submit_write(
     recipe: &'static Recipe,
@@ -70,7 +71,7 @@ pub(crate) fn submit_write(
     node
 }
 
-/// Submits a record; its result belongs to a cell of its own, or to that of the array that is written.
+/// Submits a record; its result gets a cell of its own, or belongs to the cell of the array that is written.
 #[inline]
 fn submit_value_in(
     window: &'static Window,
@@ -107,7 +108,7 @@ fn submit_value_in(
     }
     let record = || Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
     if trace::is_on() {
-        // Before anybody can run it.
+        // Before any thread can run it.
         trace::submitted(&record());
     }
     push(window, record());
@@ -115,7 +116,7 @@ fn submit_value_in(
     node
 }
 
-/// Announces a use of the input by the record at `index`, with a view record before it if need be.
+/// Announces a use of the input by the record at `index`, and pushes a view record before it if needed.
 #[inline]
 fn operand(window: &'static Window, input: SubmitInput<'_>, index: u64, back: &mut u64, loc: Loc) -> InputWord {
     let announce = |value: &Node| {
@@ -155,17 +156,17 @@ fn operand(window: &'static Window, input: SubmitInput<'_>, index: u64, back: &m
     }
 }
 
-/// Publishes a record. It is made where it goes: a record that is put together elsewhere and then copied is read before its parts
-/// have left the processor's store buffer, which holds up everything behind it.
+/// Publishes a record. It is built in place: a record that is built elsewhere and then copied is read before its parts
+/// have left the store buffer, which stalls everything behind it.
 #[inline(always)]
 fn push(window: &'static Window, record: Record) {
-    // SAFETY: our own window: we are its only producer.
+    // SAFETY: this is our own window, so we are its only producer.
     while !unsafe { window.ring.has_room(1) } {
         wait::make_room(window);
     }
-    // SAFETY: as above.
+    // SAFETY: this is our own window, so we are its only producer.
     let pushed = unsafe { window.ring.push(record) };
     debug_assert!(pushed.is_ok(), "a ring that has room is full");
-    // SAFETY: as above; no other reference to the owner's part is alive.
+    // SAFETY: our own window; no other reference to the owner's part is alive.
     unsafe { window.owner() }.next += 1;
 }

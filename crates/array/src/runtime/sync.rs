@@ -1,4 +1,4 @@
-//! The one door to atomics: loom's when the protocols are model-checked, the standard ones otherwise.
+//! The only source of atomics: loom's when the protocols are model-checked, the standard ones otherwise.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 //! Runs the records of a fused kernel one by one after an input failed or an output found no memory, so that only the
-//! results that depend on the failure fail. Slow, and never used while all ops succeed.
+//! results that depend on the failure fail. This path is slow and never used while all ops succeed.
 
 use crate::observe::trace;
 use crate::runtime::buffer::{Buffer, BufferRef};
@@ -24,20 +24,20 @@ struct Made {
     result: Result<Owned, Failed>,
 }
 
-/// Why one record made nothing, and what its cell held before.
+/// Why a record produced nothing, and the previous value of its cell.
 struct Failed {
     error: Error,
     last_good: Option<LastGood>,
 }
 
 impl Made {
-    /// The value itself, or the good one from before it.
+    /// The value itself, or the last good one before it.
     fn last_good(&self) -> Option<LastGood> {
         match &self.result {
             Ok(owned) if self.bytes > INLINE => Some(LastGood::good(GoodBytes::Shared(owned.share()))),
             Ok(owned) => {
                 let mut words = [0; INLINE / 8];
-                // SAFETY: the record made so many bytes, and they fit into the words.
+                // SAFETY: the record produced `self.bytes` bytes, and they fit into the words.
                 unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), words.as_mut_ptr().cast(), self.bytes) };
                 Some(LastGood::good(GoodBytes::Inline(words)))
             }
@@ -51,17 +51,17 @@ struct Owned(*mut Buffer);
 
 impl Owned {
     fn ptr(&self) -> *mut u8 {
-        // SAFETY: we hold the buffer's count.
+        // SAFETY: we hold a reference to the buffer.
         unsafe { &*self.0 }.ptr()
     }
 
-    /// A share in the buffer, for a value that failed later.
+    /// Shares the buffer with a value that failed later.
     fn share(&self) -> BufferRef {
-        // SAFETY: we hold the buffer's count.
+        // SAFETY: we hold a reference to the buffer.
         unsafe { BufferRef::share(self.0) }
     }
 
-    /// Gives the buffer, with its count, to a value.
+    /// Transfers the reference to a value.
     fn give(self) -> *mut Buffer {
         let buffer = self.0;
         std::mem::forget(self);
@@ -71,13 +71,13 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the count taken when it was allocated, given up once.
+        // SAFETY: the reference taken at allocation is released once.
         unsafe { Buffer::release(self.0) };
     }
 }
 
 impl KernelTask {
-    /// Runs the records of the kernel one by one and publishes each output by itself.
+    /// Runs the records of the kernel one by one and publishes each output separately.
     pub(crate) fn run_unfused(&self, team: &dyn Team) {
         let mut records = self.members().to_vec();
         records.sort_unstable();
@@ -110,7 +110,7 @@ impl KernelTask {
         let mut made: Vec<Made> = Vec::with_capacity(records.len());
         for record in records {
             let submitted = &self.segment[record as usize];
-            // A device may write over what a cell held before the failure is known: nothing is kept.
+            // A device may overwrite the previous value of a cell before the failure is known, so nothing is kept.
             let result = enqueue_record(device, submitted, &made).map_err(|error| Failed { error, last_good: None });
             made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
         }
@@ -138,7 +138,7 @@ impl KernelTask {
     }
 }
 
-/// The address of what an operand holds, or why there is nothing.
+/// The address of an operand's value, or the error of a missing value.
 fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
     match made.iter().find(|m| std::ptr::eq(m.node, node)) {
         Some(Made { result: Ok(owned), .. }) => Ok(owned.ptr()),
@@ -154,7 +154,7 @@ fn addresses_of(submitted: &Submitted, made: &[Made]) -> Result<Vec<*const u8>, 
     let address = |k: &u8| {
         let operand = &submitted.operands[*k as usize];
         let offset = operand.view.unwrap_or(0) as usize * signature.inputs[*k as usize].dtype.size();
-        // The offset of a view stays inside its base; on a device, addresses are numbers.
+        // The offset of a view stays inside its base; device addresses are only numbers here.
         base_of(operand.node, made).map(|base| base.wrapping_add(offset) as *const u8)
     };
     submitted.record.recipe.single().inputs.iter().map(address).collect()
@@ -186,7 +186,8 @@ fn enqueue_record(device: &'static OwnDevice, submitted: &Submitted, made: &[Mad
     };
     submitted.operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
-    // SAFETY: inputs are there when the lane comes to this; the result is as large as its meta says and ours alone.
+    // SAFETY: inputs are complete when the lane reaches this kernel; the result has the size its meta states and is
+    // ours alone.
     unsafe { kernel.launch(io) }.map_err(blame)?;
     Ok(owned)
 }
@@ -194,7 +195,7 @@ fn enqueue_record(device: &'static OwnDevice, submitted: &Submitted, made: &[Mad
 fn publish(output: &BoundOutput, result: Result<Owned, Failed>) {
     match result {
         Ok(owned) if output.large => output.node.set_buffer(owned.give()),
-        // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
+        // SAFETY: a value that fits into its node has room for its bytes there, and no thread reads it yet.
         Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
         Err(Failed { error, last_good }) => return output.node.publish_failed(output.generation, error, last_good),
     }
@@ -211,7 +212,8 @@ fn run_record(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<O
     let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
     let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
     let executable = recipe.single().host();
-    // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
+    // SAFETY: all inputs are ready or were computed just before; the result has the size its meta states and is ours
+    // alone.
     unsafe { executable.check_and_run(io, team) }.map_err(blame)?;
     Ok(owned)
 }

@@ -1,26 +1,26 @@
-//! Failures that nobody has read: the first ones whole, the others counted, so that a program that never looks does not fill
-//! memory with errors.
+//! Failures that no thread has read. The first ones are kept whole and the others counted, so that a program that never
+//! reads them does not fill memory with errors.
 
 use forerun_base::{Error, WordHash};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 
-/// Failures kept whole.
+/// Maximum number of failures kept whole.
 const MOST: usize = 1000;
-/// Different failures that are told apart beyond those.
+/// Maximum number of distinct failures counted beyond those.
 const MOST_COUNTED: usize = 1 << 16;
 
 #[derive(Default)]
 pub(crate) struct Failures {
     listed: Vec<Error>,
-    /// How many there are of each failure that is not listed, by what makes it the same as another.
+    /// Number of occurrences of each failure that is not listed, by its identity hash.
     counted: HashMap<u64, usize, WordHash>,
-    /// The rest, which nobody can be said to have seen.
+    /// The remaining failures, which cannot be identified and so never count as read.
     rest: usize,
 }
 
 impl Failures {
-    /// An op failed.
+    /// Adds a failure.
     pub(crate) fn note(&mut self, error: &Error) {
         if self.listed.len() < MOST {
             return self.listed.push(error.clone());
@@ -33,7 +33,7 @@ impl Failures {
         }
     }
 
-    /// Somebody has seen it.
+    /// Notes that a failure was read.
     pub(crate) fn seen(&mut self, error: &Error) {
         self.listed.retain(|e| !e.same_failure(error));
         if !self.counted.is_empty() {
@@ -42,7 +42,7 @@ impl Failures {
         }
     }
 
-    /// Those that are listed, and how many more there are.
+    /// The listed failures, and the number of others.
     pub(crate) fn into_parts(self) -> (Vec<Error>, usize) {
         (self.listed, self.counted.values().sum::<usize>() + self.rest)
     }

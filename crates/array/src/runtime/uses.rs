@@ -1,16 +1,16 @@
-//! The balance of a value with a buffer: when do the bytes go back?
+//! The balance of a value with a buffer, which decides when its bytes are freed.
 //!
 //! | event | who | change |
 //! |---|---|---|
 //! | a record of another window will use it | that frontend, while it holds a handle | +1 |
-//! | closed: no new uses; `uses` were announced by the owner | whoever drops the last handle, once | +CLOSED + uses |
-//! | uses done (its making is one) | whoever ran the records | -n |
+//! | closed: no new uses; the owner had `uses` | the thread that drops the last handle, once | +CLOSED + uses |
+//! | uses done (computing the value is one) | the thread that ran the records | -n |
 //!
-//! The owner announces its own uses only when the value is closed, so that submitting never touches this line. Until the
-//! close the word may be negative. It equals CLOSED exactly once: when the value is closed and every use is done. Whoever
-//! makes it so frees the buffer; acquire and release order every use before that. Only then does it mark the word FREED,
-//! and only a word so marked may begin the slot's next life: else the next life's buffer might be taken for the old
-//! one's. It does not know what a buffer is.
+//! The owner announces its own uses only when the value is closed, so that submission never touches this cache line.
+//! Until the close the word may be negative. It equals CLOSED exactly once: when the value is closed and every use is
+//! done. The thread that brings it there frees the buffer; acquire and release order every use before that. Only then
+//! does it mark the word FREED, and only a word so marked may begin the slot's next life; otherwise the next life's
+//! buffer might be taken for the old one's. This module does not know what a buffer is.
 
 use super::sync::{AtomicI64, Ordering};
 
@@ -26,18 +26,18 @@ impl Balance {
         Balance(AtomicI64::new(0))
     }
 
-    /// A record of another window will use it.
+    /// Announces a use by a record of another window.
     pub(crate) fn announce(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// No new uses; the owner's were so many. True if the buffer is the caller's to free.
+    /// Ends new uses and adds the owner's `uses`. Returns true if the caller must free the buffer.
     #[must_use]
     pub(crate) fn close(&self, uses: u32) -> bool {
         self.change(CLOSED + uses as i64)
     }
 
-    /// Uses are done. True if the buffer is the caller's to free.
+    /// Subtracts uses that are done. Returns true if the caller must free the buffer.
     #[must_use]
     pub(crate) fn done(&self, uses: u32) -> bool {
         self.change(-(uses as i64))
@@ -47,17 +47,17 @@ impl Balance {
         self.0.fetch_add(by, Ordering::AcqRel) + by == CLOSED
     }
 
-    /// Whether the caller's uses are all that is left: then the buffer is the caller's to take.
+    /// Whether the caller's uses are the only ones left, so that it may take the buffer.
     pub(crate) fn is_left_to(&self, uses: u32) -> bool {
         self.0.load(Ordering::Acquire) == CLOSED + uses as i64
     }
 
-    /// Whether every use of an open value is done; the owner's were so many.
+    /// Whether every use of an open value is done, with `uses` of the owner.
     pub(crate) fn is_open_and_done(&self, uses: u32) -> bool {
         self.0.load(Ordering::Acquire) == -(uses as i64)
     }
 
-    /// How many uses are left of a closed value.
+    /// The number of uses left of a closed value.
     pub(crate) fn left(&self) -> Option<u64> {
         let left = self.0.load(Ordering::Acquire) - CLOSED;
         u64::try_from(left).ok().filter(|left| *left < CLOSED as u64)
@@ -68,12 +68,12 @@ impl Balance {
         self.0.load(Ordering::Acquire) == 0
     }
 
-    /// The buffer is freed: nothing of this life is left.
+    /// Marks the buffer as freed: this life has ended.
     pub(crate) fn mark_freed(&self) {
         self.0.store(CLOSED | FREED, Ordering::Release);
     }
 
-    /// If nothing of this life is left, makes the word ready for the slot's next one.
+    /// Resets the word for the slot's next life if this one has ended.
     pub(crate) fn reset_if_freed(&self) -> bool {
         let freed = self.0.load(Ordering::Acquire) == CLOSED | FREED;
         if freed {
@@ -114,7 +114,7 @@ mod loom_tests {
 
     struct Value {
         balance: Balance,
-        /// What the buffer holds: using it reads, freeing it writes.
+        /// The buffer's bytes: using it reads, freeing it writes.
         bytes: UnsafeCell<u32>,
         freed: loom::sync::atomic::AtomicU32,
     }
@@ -122,33 +122,33 @@ mod loom_tests {
     impl Value {
         fn finish(&self, even: bool) {
             if even {
-                // SAFETY: loom checks that nobody reads at the same time: that is the point.
+                // SAFETY: loom checks that no thread reads at the same time, which is what this model tests.
                 self.bytes.with_mut(|b| unsafe { *b = 0 });
                 self.freed.fetch_add(1, Ordering::Relaxed);
                 self.balance.mark_freed();
             }
         }
 
-        /// What the owner does when it takes the slot again: writes the next life's bytes.
+        /// What the owner does when it reuses the slot: writes the next life's bytes.
         fn reuse(&self) -> bool {
             let free = self.balance.reset_if_freed();
             if free {
-                // SAFETY: as above.
+                // SAFETY: loom checks the access.
                 self.bytes.with_mut(|b| unsafe { *b = 7 });
             }
             free
         }
 
         fn use_it(&self) {
-            // SAFETY: as above.
+            // SAFETY: loom checks the access.
             self.bytes.with(|b| assert_eq!(unsafe { *b }, 7));
         }
     }
 
-    /// A maker, a reader in the owner's window, a reader in another window, and the close, all at once.
+    /// A producer, a reader in the owner's window, a reader in another window, and the close, all at once.
     #[test]
     fn freed_once_after_every_use() {
-        // Three preemptions find every order that matters here, in seconds instead of minutes.
+        // Three preemptions cover every order that matters here, in seconds instead of minutes.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
@@ -168,7 +168,7 @@ mod loom_tests {
                 v2.finish(v2.balance.done(1));
             });
             value.finish(value.balance.close(2));
-            // The owner looks for slots to take again at any time.
+            // The owner may look for reusable slots at any time.
             let early = value.reuse();
             own.join().unwrap();
             other.join().unwrap();

@@ -1,8 +1,8 @@
-//! Windows: the records one thread submitted and that are not planned yet, and the nodes they name.
+//! Windows: the records that one thread submitted and that are not planned yet, and the nodes they name.
 //!
-//! Each frontend thread owns one window. Its ring is published record by record; any thread that holds the planner's lock
-//! may take records out. Windows are never freed: that of a thread that ended is adopted, with what is still in
-//! it, by the next thread that starts; until then everybody can still cut it.
+//! Each frontend thread owns one window. It publishes records to the window's ring one by one; any thread that holds
+//! the planner's lock may take them out. Windows are never freed: the next thread that starts adopts the window of a
+//! thread that ended, with its remaining records. Until then any thread can still plan it.
 
 use crate::array::wait;
 use crate::runtime::intern_gc::{self, RecipeRefs};
@@ -26,21 +26,21 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-/// Records a window holds unless the environment says otherwise; with more, the submitter helps.
+/// Default number of records in a window. A submitter that finds it full helps to run them.
 pub(crate) const CAPACITY: usize = 16384;
-/// The fewest that it must hold: some ops submit many records at once.
+/// Minimum capacity: some ops submit many records at once.
 pub(crate) const LEAST_CAPACITY: usize = 1024;
-/// Nodes made at a time.
+/// Number of nodes allocated at a time.
 const SLAB: usize = 256;
-/// Slots taken back at a time.
+/// Number of slots reclaimed at a time.
 const SWEEP: usize = 128;
 /// Entries of the inference memo.
 const MEMO: usize = 1024;
-/// The most that it can be asked to hold: 64 MiB of records.
+/// Maximum capacity: 64 MiB of records.
 pub(crate) const MOST_CAPACITY: usize = 1 << 20;
-/// Windows that a part of their list holds.
+/// Number of windows in one chunk of the list.
 const PART: usize = if cfg!(test) { 4 } else { 4096 };
-/// Parts of the list: more than the threads that Linux lets a machine have.
+/// Number of chunks: enough for more threads than Linux allows.
 const PARTS: usize = 1025;
 
 /// One thread's window.
@@ -49,52 +49,53 @@ pub(crate) struct Window {
     pub(crate) ring: Ring<Record>,
     /// Records before this index are done.
     completed: Padded<AtomicU64>,
-    /// Nodes that other threads retired, for the owner to take back.
+    /// Nodes that other threads retired, for the owner to reclaim.
     retired_elsewhere: Padded<Retired<Node>>,
     owner: UnsafeCell<Owner>,
     planner: Padded<UnsafeCell<PlannerSide>>,
-    /// The number of the window: the random stream of its thread.
+    /// The number of the window, which selects the random stream of its thread.
     pub(crate) number: usize,
 }
 
-// SAFETY: `owner` is touched by the owning thread alone, `planner` under the planner's lock alone; the rest is atomic.
+// SAFETY: only the owning thread accesses `owner`, and `planner` is accessed only under the planner's lock; the rest is
+// atomic.
 unsafe impl Sync for Window {}
-// SAFETY: as above; adoption hands the owner's part over through the registry's lock.
+// SAFETY: as above; adoption transfers the owner's part through the registry's lock.
 unsafe impl Send for Window {}
 
-/// What the owning thread alone touches.
+/// The part that only the owning thread accesses.
 pub(crate) struct Owner {
-    /// Slots there are.
+    /// Number of slots.
     made: usize,
     free: Vec<*const Node>,
     retired: VecDeque<*const Node>,
     memo: Box<[MemoSlot]>,
     /// The same for ops whose attributes are a list.
     listed: recipe_memo::ListMemo,
-    /// What the records of this window name.
+    /// Recipes that the records of this window refer to.
     recipe_refs: RecipeRefs,
     /// Index of the next record.
     pub(crate) next: u64,
     pub(crate) random: RandomStream,
-    /// Somebody wants to know what this thread submits.
+    /// Whether an observer is interested in what this thread submits.
     pub(crate) observed: bool,
 }
 
-/// What a signature is looked up by: op, and metas or scalar kinds of the arguments.
+/// The key of a signature: the op, and metas or scalar kinds of the arguments.
 pub(crate) type MemoKey = (u16, [u64; 3]);
-/// A recipe and the dtype its scalars are written in.
+/// A recipe and the dtype of its scalars.
 pub(crate) type MemoEntry = (&'static Recipe, DType);
-/// The same as inference makes it.
+/// The same, as inference returns it.
 pub(crate) type Made = (Arc<Recipe>, DType);
 
-/// A place of the memo, on one cache line.
+/// A memo entry, on one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct MemoSlot(Option<(MemoKey, MemoEntry)>);
 
 const _: () = assert!(size_of::<MemoSlot>() == 64);
 
-/// What the planner notes about a window.
+/// The planner's notes about a window.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannerSide {
     pub(crate) seen_tail: u64,
@@ -131,32 +132,32 @@ impl Window {
     #[inline]
     pub(crate) unsafe fn owner(&self) -> &mut Owner {
         debug_assert!(std::ptr::eq(self, current()), "a window is used by a thread that does not own it");
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees that this is the owning thread and the only reference.
         unsafe { &mut *self.owner.get() }
     }
 
-    /// The planner's part, for as long as the planner is borrowed: whoever has it holds its lock.
+    /// The planner's part, while the planner is borrowed; a caller that has the planner holds its lock.
     pub(crate) fn planner_side<'a>(&'a self, _planner: &'a mut Planner) -> &'a mut PlannerSide {
         // SAFETY: there is one planner in the process, and it is borrowed exclusively while the reference lives.
         unsafe { &mut *self.planner.get() }
     }
 
-    /// Records before `index` are done.
+    /// Notes that records before `index` are done.
     pub(crate) fn set_completed(&self, index: u64) {
         self.completed.0.store(index, Ordering::Release);
     }
 
-    /// Records before this index are done.
+    /// Index before which all records are done.
     pub(crate) fn completed(&self) -> u64 {
         self.completed.0.load(Ordering::Acquire)
     }
 
-    /// A slot for a new value.
+    /// Takes a slot for a new value.
     ///
     /// # Safety
     /// Only the owning thread.
     pub(crate) unsafe fn take_node(&self) -> &'static Node {
-        // SAFETY: the owning thread.
+        // SAFETY: the caller is the owning thread, as this function requires.
         let owner = unsafe { self.owner() };
         let node = match owner.free.pop() {
             Some(node) => node,
@@ -166,14 +167,14 @@ impl Window {
         unsafe { &*node }
     }
 
-    /// Takes back retired slots, or makes new ones.
+    /// Reclaims retired slots, or allocates new ones.
     #[cold]
     fn sweep(&self, owner: &mut Owner) -> Option<*const Node> {
         self.reclaim(owner, SWEEP);
         owner.free.pop().or_else(|| self.grow(owner))
     }
 
-    /// Takes back retired slots, after looking at so many at the most.
+    /// Reclaims retired slots, examining at most `most`.
     fn reclaim(&self, owner: &mut Owner, most: usize) {
         // SAFETY: nodes are never freed.
         owner.retired.extend(unsafe { self.retired_elsewhere.0.take_all() }.map(|n| n as *const Node));
@@ -190,7 +191,7 @@ impl Window {
         }
     }
 
-    /// Makes new slots, if there is memory for them.
+    /// Allocates new slots, if there is memory for them.
     fn grow(&self, owner: &mut Owner) -> Option<*const Node> {
         fail_point!("slots.grow", _error => return None);
         let mut slab = Vec::new();
@@ -203,32 +204,32 @@ impl Window {
         owner.free.pop()
     }
 
-    /// No memory for slots: those of records that are done come back. A program that holds so many arrays that none does has
-    /// to end, as it would for want of any other small piece of memory.
+    /// Waits for slots of finished records when there is no memory for new ones. A program whose arrays use all slots
+    /// has to end, as it would for lack of any other small allocation.
     #[cold]
     fn wait_for_slots(&self) -> *const Node {
         wait::finish_all();
-        // SAFETY: the owning thread; nobody borrows its part while it waits.
+        // SAFETY: the owning thread; its part is not borrowed while it waits.
         let owner = unsafe { self.owner() };
         self.reclaim(owner, usize::MAX);
         let found = owner.free.pop().or_else(|| self.grow(owner));
         found.unwrap_or_else(|| panic!("no memory for the description of another array"))
     }
 
-    /// Holds a recipe until the records that name it are done, if they are submitted by the calling thread right away.
+    /// Holds a recipe until the records that name it are done, if the calling thread submits them right away.
     pub(crate) fn keep(&self, recipe: Arc<Recipe>) -> &'static Recipe {
         let named = recipe.submitted();
         self.keep_alive(&recipe);
         named
     }
 
-    /// Holds what records name that the calling thread has just submitted until they are done.
+    /// Holds an object that records just submitted by the calling thread refer to, until they are done.
     pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, recipe_refs: &Arc<T>) {
         // SAFETY: our own window; no other reference to the owner's part is alive.
         unsafe { self.owner() }.keep(recipe_refs);
     }
 
-    /// The slot's cell is dead and its value closed: the owner may take it again once its records are done.
+    /// Retires a slot whose cell is dead and whose value is closed: the owner may reuse it once its records are done.
     pub(crate) fn retire(node: &Node) {
         let window = node.window();
         if window == current() {
@@ -261,15 +262,15 @@ impl Owner {
         Ok(self.remember(place, key, recipe, dtype))
     }
 
-    /// The recipe for an op whose attributes are a list, if it was remembered.
+    /// The recipe for an op whose attributes are a list, if it is in the memo.
     #[inline]
     pub(crate) fn listed(&self, key: &recipe_memo::ListKey) -> Option<&'static Recipe> {
         self.listed.find(key)
     }
 
-    /// Remembers the recipe for an op whose attributes are a list.
+    /// Adds the recipe for an op whose attributes are a list to the memo.
     pub(crate) fn remember_listed(&mut self, key: recipe_memo::ListKey, recipe: &Arc<Recipe>) -> &'static Recipe {
-        // The entry comes first: a set of held recipes that begins now takes it along.
+        // The entry comes first, so that a set of held recipes that begins now includes it.
         self.listed.remember(key, recipe.submitted());
         self.keep(recipe);
         recipe.submitted()
@@ -297,7 +298,7 @@ thread_local! {
     static ADOPTABLE: Adoptable = const { Adoptable };
 }
 
-/// Gives the thread's window back when the thread ends.
+/// Returns the thread's window to the registry when the thread ends.
 struct Adoptable;
 
 impl Drop for Adoptable {
@@ -318,17 +319,18 @@ fn give_back() {
     }
 }
 
-/// Called by a thread that submits for the first time.
+/// Called by each thread before its first submission.
 static ARRIVAL: OnceLock<fn()> = OnceLock::new();
 
-/// Has every thread that submits for the first time call this: an interpreter learns so for whom it has to [`leave`].
+/// Registers a hook that each thread calls before its first submission, so that an interpreter knows which threads must
+/// call [`leave`].
 pub fn on_arrival(hook: fn()) {
     ARRIVAL.get_or_init(|| hook);
 }
 
-/// Gives back what the calling thread keeps, its window and its free memory, before the thread has ended. Who waits for
-/// the end of a thread through an interpreter is told before the system has taken the thread apart; the thread it starts next
-/// would find neither, and have a window, and a random stream, that depends on time. The thread may still submit.
+/// Returns the calling thread's window and free memory before the thread has ended. An interpreter reports that a
+/// thread has ended before the system has torn it down. The next thread would otherwise find neither and get a window,
+/// and a random stream, that depend on timing. The thread may still submit.
 pub fn leave() {
     give_back();
     Pool::leave();
@@ -340,7 +342,7 @@ pub(crate) fn current() -> *const Window {
     CURRENT.get()
 }
 
-/// The calling thread's window.
+/// The calling thread's window, created if needed.
 #[inline]
 pub(crate) fn window() -> &'static Window {
     let window = CURRENT.get();
@@ -351,8 +353,8 @@ pub(crate) fn window() -> &'static Window {
     unsafe { &*window }
 }
 
-/// How many descriptor slots the calling thread's window has, and how many of them describe something that is still
-/// needed: arrays, and values on their way. For programs that look for leaks.
+/// Number of descriptor slots of the calling thread's window, and how many are in use by arrays and pending values. For
+/// leak detection.
 pub fn slots() -> SlotStats {
     let window = window();
     // SAFETY: our own window; no other reference to the owner's part is alive.
@@ -361,12 +363,12 @@ pub fn slots() -> SlotStats {
     SlotStats { made: owner.made, live: owner.made - owner.free.len() }
 }
 
-/// The descriptor slots of a thread.
+/// Descriptor slots of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotStats {
-    /// How many there are.
+    /// Number of slots.
     pub made: usize,
-    /// How many are in use.
+    /// Number of slots in use.
     pub live: usize,
 }
 
@@ -374,8 +376,8 @@ pub struct SlotStats {
 fn attach() -> &'static Window {
     let window = runtime().windows.take();
     CURRENT.set(window);
-    // A thread that is already ending cannot give its window back any more; it stays with the registry's list, and can
-    // still be cut by everybody.
+    // A thread that is already ending cannot return its window; the window stays in the list, and any thread can plan
+    // it.
     let _ = ADOPTABLE.try_with(|_| ());
     if let Some(hook) = ARRIVAL.get() {
         hook();
@@ -383,7 +385,7 @@ fn attach() -> &'static Window {
     window
 }
 
-/// Windows that are listed together.
+/// A chunk of the list of windows.
 type Chunk = Box<[AtomicPtr<Window>]>;
 
 /// All windows: those of living threads and those waiting for a new owner.
@@ -391,7 +393,7 @@ pub(crate) struct Windows {
     all: Box<[OnceLock<Chunk>]>,
     count: AtomicUsize,
     unowned: Mutex<Vec<&'static Window>>,
-    /// Records that each holds.
+    /// Capacity of each window in records.
     capacity: usize,
 }
 
@@ -410,12 +412,12 @@ impl Windows {
         (0..self.count()).filter_map(|number| self.get(number))
     }
 
-    /// How many windows there are.
+    /// Number of windows.
     pub(crate) fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The window with this number, below the count.
+    /// The window with this number, which must be below the count.
     pub(crate) fn get(&self, number: usize) -> Option<&'static Window> {
         let part = self.all[number / PART].get()?;
         // SAFETY: entries below the count are set and never freed; the others are null.
@@ -436,7 +438,7 @@ impl Windows {
         window
     }
 
-    /// The lock, held for a fork.
+    /// Takes the lock before a fork.
     pub(crate) fn lock_for_fork(&'static self) -> Box<dyn Any> {
         Box::new(self.unowned.lock().unwrap_or_else(|e| e.into_inner()))
     }
@@ -450,7 +452,7 @@ impl Windows {
         self.iter().any(|w| !w.ring.is_empty())
     }
 
-    /// Where each window ends now.
+    /// The current tail of each window.
     pub(crate) fn tails(&self) -> Vec<(&'static Window, u64)> {
         self.iter().map(|w| (w, w.ring.tail())).collect()
     }

@@ -1,4 +1,4 @@
-//! Elements named along an axis, line by line.
+//! Gather and scatter along one axis.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, with_type};
@@ -6,13 +6,13 @@ use forerun_base::{Complex, DType, Error, ErrorKind, Result, Team};
 use forerun_ops::{AxisIndexing, Beyond};
 use forerun_plan::RoutineCall;
 
-/// Indices a piece of work holds at least.
+/// The minimum number of indices per piece.
 const PIECE: usize = 1 << 14;
 
 impl HostKernel for AxisIndexing {
     fn body(&self) -> Body {
         match self {
-            // Elements are moved, not looked at: only their size matters.
+            // Elements are only moved, so only their size matters.
             AxisIndexing::Take => |args, team| match args.dtype(0).size() {
                 1 => take::<u8>(args, team),
                 2 => take::<u16>(args, team),
@@ -45,7 +45,7 @@ fn add<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     update::<T>(args, team, T::plus)
 }
 
-/// The indices as positions; all of them are looked at before anything is written.
+/// The indices as positions. All are validated before anything is written.
 fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
     let (_, extent, _) = args.extents(0);
     let place = |index: i64| {
@@ -68,7 +68,7 @@ fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
     }
 }
 
-/// The positions of indices: whether one is outside is asked without a branch, which one only then.
+/// Converts indices to positions. The range check has no branch; the offending index is located only on failure.
 fn all_of<I: Copy + Into<i64>>(
     indices: &[I],
     extent: usize,
@@ -96,13 +96,13 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         let to = target.get();
         let range = piece * PIECE..size.min((piece + 1) * PIECE);
         if inner == 1 {
-            // Line by line, so that an element needs no division.
+            // Iterate line by line, to avoid a division per element.
             let mut at = range.start;
             while at < range.end {
                 let line = at / count;
                 let (elements, end) = (&from[line * extent..][..extent], range.end.min((line + 1) * count));
                 for (i, position) in (at..end).zip(&positions[at..end]) {
-                    // SAFETY: pieces write elements of their own, within the output.
+                    // SAFETY: pieces write disjoint elements within the output.
                     unsafe { to.add(i).write(elements[*position]) };
                 }
                 at = end;
@@ -118,7 +118,7 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// Where several indices name one element, its updates are taken in their order.
+/// Applies updates. If several indices refer to one element, their updates are applied in order.
 fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: impl Fn(T, T) -> T + Sync) -> Result<()> {
     let (base, updates, to) = (args.input::<T>(0), args.input::<T>(2), args.output::<T>());
     let positions = positions(args)?;
@@ -145,7 +145,7 @@ fn update<T: Element>(args: &Args<'_>, team: &dyn Team, with: impl Fn(T, T) -> T
             }
             for k in 0..count * inner {
                 let from = o * count * inner + k;
-                // SAFETY: pieces have outer positions of their own, within the output.
+                // SAFETY: pieces have disjoint outer positions within the output.
                 unsafe {
                     let place = to.add((o * extent + positions[from]) * inner + k % inner);
                     place.write(with(place.read(), updates[from]));

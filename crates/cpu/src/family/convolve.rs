@@ -1,9 +1,9 @@
-//! Convolutions of two vectors. The shorter one holds the taps; a block of the result stays in registers while all taps that
-//! reach it are applied.
+//! Convolution of two vectors. The shorter vector provides the taps; a block of the result stays in registers while all
+//! taps that reach it are applied.
 //!
-//! Invariant: an element adds up its products by tap, in runs of [`RUN`] taps that are added up one after another. So its bits
-//! depend on the vectors and its place in their convolution, not on what else was asked for or who computed it. A place
-//! where the vectors do not overlap is no product with zero: zero times infinity is no number.
+//! Invariant: each element adds its products in the order of the taps, in runs of [`RUN`] taps whose sums are then
+//! added in order. Its bits depend only on the vectors and on its index in the full convolution. Positions where the
+//! vectors do not overlap are skipped, not multiplied by zero, because 0 * infinity is NaN.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, total_elements};
@@ -14,11 +14,11 @@ use forerun_ops::{Convolve, NumFloat};
 use forerun_plan::RoutineCall;
 use std::marker::PhantomData;
 
-/// Taps whose products are added up before the sum meets the others.
+/// Taps whose products are summed before the sum is added to the total.
 const RUN: usize = 256;
-/// The most elements of a block.
+/// The maximum number of elements per block.
 const MOST: usize = 128;
-/// Multiply-adds of a piece of work, about.
+/// The approximate number of multiply-adds per piece.
 const PIECE: usize = 1 << 17;
 
 impl HostKernel for Convolve {
@@ -52,12 +52,12 @@ impl HostKernel for Convolve {
     }
 }
 
-/// The number of the first element of the full convolution that is computed.
+/// The index of the first computed element in the full convolution.
 fn first(args: &Args<'_>) -> i64 {
     args.attributes::<Window>().first
 }
 
-/// A truth value: a product is whether both hold, a sum whether any does.
+/// A truth value: the product is "and", the sum is "or".
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 struct Truth(u8);
@@ -76,22 +76,22 @@ impl Number for Truth {
     }
 }
 
-/// How sums of products are made of elements of a type.
+/// The multiply-add of an element type.
 trait Kernel: 'static {
     type Elem: Element;
-    /// Elements of a block that [`Kernel::taps`] takes.
+    /// The number of elements in a block of [`Kernel::taps`].
     const BLOCK: usize;
     /// `sums[i] += x[i] * tap`.
     fn tap(sums: &mut [Self::Elem], x: &[Self::Elem], tap: Self::Elem);
-    /// The same for several taps and a block of sums; the elements of each tap start one before those of the last.
+    /// Applies several taps to a block of sums. The elements for each tap start one before those for the previous tap.
     ///
     /// # Safety
-    /// `taps.len() - 1` elements before `x` must be readable, and a block from it on.
+    /// `taps.len() - 1` elements before `x`, and a block from `x` on, must be readable.
     unsafe fn taps(sums: &mut [Self::Elem; MOST], x: *const Self::Elem, taps: &[Self::Elem]);
     fn plus(a: Self::Elem, b: Self::Elem) -> Self::Elem;
 }
 
-/// Element by element, as the compiler vectorizes it.
+/// Scalar code that the compiler vectorizes.
 struct Plain<T>(PhantomData<T>);
 
 impl<T: Number> Kernel for Plain<T> {
@@ -104,7 +104,7 @@ impl<T: Number> Kernel for Plain<T> {
     #[inline(always)]
     unsafe fn taps(sums: &mut [T; MOST], x: *const T, taps: &[T]) {
         for (j, tap) in taps.iter().enumerate() {
-            // SAFETY: the caller promises the elements.
+            // SAFETY: the caller guarantees the elements.
             Self::tap(sums, unsafe { std::slice::from_raw_parts(x.sub(j), MOST) }, *tap);
         }
     }
@@ -114,7 +114,7 @@ impl<T: Number> Kernel for Plain<T> {
     }
 }
 
-/// `N` vectors at a time.
+/// `N` vectors per block.
 struct Vectors<V, const N: usize>(PhantomData<V>);
 
 impl<V: Memory<Elem: Number> + NumFloat + 'static, const N: usize> Kernel for Vectors<V, N> {
@@ -124,7 +124,7 @@ impl<V: Memory<Elem: Number> + NumFloat + 'static, const N: usize> Kernel for Ve
     fn tap(sums: &mut [V::Elem], x: &[V::Elem], tap: V::Elem) {
         let (count, tap) = (sums.len().min(x.len()), V::splat(tap));
         let (sums, x, whole) = (sums.as_mut_ptr(), x.as_ptr(), count - count % V::LANES);
-        // SAFETY: whole vectors within both slices, then the elements that are left.
+        // SAFETY: full vectors within both slices, then the tail.
         unsafe {
             for i in (0..whole).step_by(V::LANES) {
                 V::load(x.add(i)).mul_add(tap, V::load(sums.add(i))).store(sums.add(i));
@@ -138,7 +138,7 @@ impl<V: Memory<Elem: Number> + NumFloat + 'static, const N: usize> Kernel for Ve
     }
     #[inline(always)]
     unsafe fn taps(sums: &mut [V::Elem; MOST], x: *const V::Elem, taps: &[V::Elem]) {
-        // SAFETY: a block fits the sums, and the caller promises the elements.
+        // SAFETY: a block fits the sums, and the caller guarantees the elements.
         unsafe {
             let sums = sums.as_mut_ptr();
             let mut held: [V; N] = collect(|v| V::load(sums.add(v * V::LANES)));
@@ -157,7 +157,7 @@ impl<V: Memory<Elem: Number> + NumFloat + 'static, const N: usize> Kernel for Ve
     }
 }
 
-/// Elements of the convolution from `first` on.
+/// A range of the convolution, from `first` on.
 struct Stretch<'a, K: Kernel> {
     long: &'a [K::Elem],
     taps: &'a [K::Elem],
@@ -175,18 +175,18 @@ impl<K: Kernel> Work for Stretch<'_, K> {
     }
 }
 
-/// Applies tap `j` to those of the sums from `at` on that it reaches.
+/// Applies tap `j` to the sums from `at` on that it reaches.
 #[inline(always)]
 fn reached<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, sums: &mut [K::Elem], j: usize) {
     let (first, last) = (at.max(j), (at + sums.len()).min(j + long.len()));
     K::tap(&mut sums[first - at..last - at], &long[first - j..last - j], taps[j]);
 }
 
-/// Elements from `at` on, at most a block.
+/// Computes the elements from `at` on, at most a block.
 #[inline(always)]
 fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::Elem]) {
     let (n, width) = (long.len(), to.len());
-    // Taps that reach any of these elements, and taps that reach all of them.
+    // The taps that reach any of these elements, and those that reach all of them.
     let (begin, end) = ((at + 1).saturating_sub(n), taps.len().min(at + width));
     let (all_begin, all_end) = match width == K::BLOCK {
         true => ((at + width).saturating_sub(n), at + 1),
@@ -202,7 +202,7 @@ fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::
             reached::<K>(long, taps, at, &mut sums[..width], j);
         }
         if all_from < all_until {
-            // SAFETY: each of these taps overlaps the long vector in the whole block.
+            // SAFETY: each of these taps overlaps the long vector over the whole block.
             unsafe { K::taps(&mut sums, long.as_ptr().add(at - all_from), &taps[all_from..all_until]) };
         }
         for j in all_until..until {
@@ -216,8 +216,8 @@ fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::
     to.copy_from_slice(&total[..width]);
 }
 
-/// Calls `run` for stretches of the elements that are wanted, with features of the instruction set. What lies beyond the ends
-/// of the convolution is zero.
+/// Computes the requested elements in parallel with the features of the instruction set. Elements outside of the full
+/// convolution are zero.
 fn stretches<K: Kernel, S: Set>(x: &[K::Elem], y: &[K::Elem], (first, to): (i64, &mut [K::Elem]), team: &dyn Team) {
     let (long, taps) = if x.len() >= y.len() { (x, y) } else { (y, x) };
     let full = if taps.is_empty() { 0 } else { long.len() + taps.len() - 1 };
@@ -232,7 +232,7 @@ fn stretches<K: Kernel, S: Set>(x: &[K::Elem], y: &[K::Elem], (first, to): (i64,
     let target = Shared(to.as_mut_ptr());
     let piece = |p: usize| {
         let (start, end) = (p * per_piece, count.min((p + 1) * per_piece));
-        // SAFETY: pieces write elements of their own, within the output; the backend has checked the instruction set.
+        // SAFETY: pieces write disjoint elements within the output; the backend has checked the instruction set.
         unsafe {
             let to = std::slice::from_raw_parts_mut(target.get().add(start), end - start);
             S::vectorize(Stretch::<K> { long, taps, first: first + start, to });
@@ -241,7 +241,7 @@ fn stretches<K: Kernel, S: Set>(x: &[K::Elem], y: &[K::Elem], (first, to): (i64,
     if pieces == 1 { piece(0) } else { team.split(pieces, &piece) }
 }
 
-/// A float that has vectors.
+/// A float type with vectors.
 trait Float: Number {
     /// Calls [`stretches`] with the vectors of an instruction set.
     fn convolve(isa: Isa, x: &[Self], y: &[Self], to: (i64, &mut [Self]), team: &dyn Team);
@@ -273,7 +273,7 @@ macro_rules! floats {
     };
 }
 
-// As many vectors as leave registers for a tap and an element.
+// As many vectors as fit into the registers, beside a tap and an element.
 floats! {
     f32, F32, 4, 8, 8;
     f64, F64, 4, 4, 8;
@@ -283,7 +283,7 @@ fn floats<T: Float>(args: &Args<'_>, team: &dyn Team) {
     T::convolve(args.isa, args.input(0), args.input(1), (first(args), args.output()), team);
 }
 
-/// In single precision, rounded once.
+/// Computes in single precision and rounds once.
 fn halves<T: Element>(args: &Args<'_>, team: &dyn Team, widen: fn(T) -> f32, round: fn(f32) -> T) {
     let wide = |i: usize| -> Vec<f32> { args.input::<T>(i).iter().map(|x| widen(*x)).collect() };
     let to = args.output::<T>();

@@ -1,6 +1,7 @@
-//! How many elements are equal, or lie in one interval.
+//! `bincount` and `histogram`.
 //!
-//! Pieces of the elements are counted in tables of their own, which are added up: sums of whole numbers, so any cut gives the same.
+//! Each piece counts into its own table, and the tables are added. Integer sums do not depend on how the elements are
+//! split.
 
 use super::order::with_features;
 use super::search::places_of;
@@ -12,9 +13,9 @@ use forerun_ops::count::Widths;
 use forerun_plan::RoutineCall;
 use std::ops::Range;
 
-/// Elements a piece of work holds at least.
+/// The minimum number of elements per piece.
 const PIECE: usize = 1 << 15;
-/// Elements whose intervals are looked for at a time.
+/// Elements whose bins are searched at a time.
 const BLOCK: usize = 256;
 
 impl HostKernel for Count {
@@ -38,19 +39,20 @@ impl HostKernel for Count {
     }
 
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
-        // A table for each thread.
+        // One table per thread.
         call.out.1.size().saturating_mul(16).saturating_mul(threads)
     }
 }
 
-/// Calls `count(range, table)` for the pieces of so many elements, and adds their tables up in `to`. Gives what the calls gave.
+/// Calls `count(range, table)` for pieces of the elements and adds the tables to `to`. Returns the results of the
+/// calls.
 fn in_tables<R: Copy + Send + Sync + Default>(
     elements: usize,
     to: &mut [i64],
     team: &dyn Team,
     count: impl Fn(Range<usize>, &mut [i64]) -> R + Sync,
 ) -> Vec<R> {
-    // Tables must not be more work than elements.
+    // Use fewer pieces if the tables would be more work than the elements.
     let pieces = team.width().min(elements / PIECE.max(4 * to.len())).max(1);
     let (per_piece, size) = (elements.div_ceil(pieces), to.len());
     let mut tables = vec![0i64; (pieces - 1) * size];
@@ -59,7 +61,7 @@ fn in_tables<R: Copy + Send + Sync + Default>(
     let (first, others, results) = (Shared(to.as_mut_ptr()), Shared(tables.as_mut_ptr()), Shared(made.as_mut_ptr()));
     team.split(pieces, &|piece| {
         let range = piece * per_piece..elements.min((piece + 1) * per_piece);
-        // SAFETY: each piece has a table and a result of its own.
+        // SAFETY: each piece has its own table and result.
         unsafe {
             let table = match piece {
                 0 => first.get(),
@@ -74,7 +76,7 @@ fn in_tables<R: Copy + Send + Sync + Default>(
     made
 }
 
-/// A whole number as one of 64 bits without a sign; negative ones are larger than any that is none.
+/// An integer as u64. Negative numbers become larger than any valid index.
 trait Whole: Element {
     fn wide(self) -> u64;
 }
@@ -114,16 +116,16 @@ fn numbers<T: Whole>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
     *largest = if from.is_empty() { 0 } else { most as i64 + 1 };
     if *largest > to.len() as i64 {
-        // Some pieces may have had room for theirs.
+        // Some pieces may have counted before another one found that the table is too short.
         to.fill(0);
     }
     Ok(())
 }
 
-/// A float that has a place among others.
+/// A float type with bins.
 trait Float: crate::routine::keys::Ordered {
     fn from_count(count: usize) -> Self;
-    /// How many steps of this many to a unit a number is above another, cut to a whole number below `bins`.
+    /// The bin of a number in evenly spaced bins, limited to `0 .. bins`.
     fn steps(self, low: Self, per_unit: Self, bins: usize) -> usize;
     fn per_unit(bins: usize, low: Self, high: Self) -> Self;
 }
@@ -135,7 +137,7 @@ macro_rules! floats {
             fn from_count(count: usize) -> $float { count as $float }
             #[inline(always)]
             fn steps(self, low: $float, per_unit: $float, bins: usize) -> usize {
-                // NaN and what lies before the first step are cut to 0.
+                // NaN and numbers below the first bin give 0.
                 (((self - low) * per_unit) as i64).clamp(0, bins as i64 - 1) as usize
             }
             #[inline(always)]
@@ -146,7 +148,7 @@ macro_rules! floats {
 
 floats!(f32 f64);
 
-/// An interval has its lower edge; the last has both. What lies in none is not counted.
+/// Each interval includes its lower edge; the last one includes both. Elements outside are not counted.
 fn intervals<T: Float>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (edges, from, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<i64>());
     let (bins, isa) = (to.len(), args.isa);
@@ -160,7 +162,7 @@ fn intervals<T: Float>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
                 if !(*x >= first && *x <= last) {
                     continue;
                 }
-                // Rounding may be off by an interval, or by more where edges are equal.
+                // Rounding may be off by one bin, or by more where edges are equal.
                 let mut bin = x.steps(first, per_unit, bins);
                 while *x < edges[bin] {
                     bin -= 1;

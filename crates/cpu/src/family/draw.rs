@@ -1,4 +1,4 @@
-//! Random numbers by rejection: each element tries with random bits of its own until it has its number.
+//! Random draws by rejection: each element consumes its own random bits until a candidate is accepted.
 
 use super::order::sort_in_place;
 use crate::philox::{BATCH, Words, words};
@@ -12,9 +12,9 @@ use forerun_plan::RoutineCall;
 use std::f64::consts::PI;
 use std::marker::PhantomData;
 
-/// Elements a piece of work holds at least.
+/// The minimum number of elements per piece.
 const PIECE: usize = 1 << 10;
-/// From this mean on, counts are found by rejection instead of one after another.
+/// From this mean on, use rejection instead of sequential search.
 const LARGE: f64 = 10.0;
 
 impl HostKernel for Draw {
@@ -34,7 +34,7 @@ impl HostKernel for Draw {
                 Ok(())
             },
             Draw::Poisson => |args, team| {
-                // Above this, counts would not fit.
+                // Larger means would overflow the integer counts.
                 let lam = parameter(
                     args,
                     0,
@@ -45,7 +45,7 @@ impl HostKernel for Draw {
                 Ok(())
             },
             Draw::Binomial => |args, team| {
-                let n = parameter(args, 0, |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0, "n must be a count")?;
+                let n = parameter(args, 0, |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0, "n must be a nonnegative integer")?;
                 let p = parameter(args, 1, |p| (0.0..=1.0).contains(&p), "p must lie between 0 and 1")?;
                 each(args, team, &|source: &mut Source, i| binomial(source, n.at(i), p.at(i)) as i64);
                 Ok(())
@@ -59,7 +59,7 @@ impl HostKernel for Draw {
     }
 }
 
-/// A parameter: one for all elements, or one an element.
+/// A parameter: one for all elements, or one per element.
 struct Parameter<'a>(&'a [f64]);
 
 impl Parameter<'_> {
@@ -68,7 +68,7 @@ impl Parameter<'_> {
     }
 }
 
-/// All of a parameter is looked at before anything is written.
+/// Validates a parameter before anything is written.
 fn parameter<'a>(args: &'a Args<'_>, i: usize, good: fn(f64) -> bool, text: &'static str) -> Result<Parameter<'a>> {
     let values = args.input::<f64>(i);
     match values.iter().find(|value| !good(**value)) {
@@ -88,7 +88,7 @@ fn each<T: crate::routine::call::Element>(
     team.split(size.div_ceil(PIECE), &|piece| {
         for i in piece * PIECE..size.min((piece + 1) * PIECE) {
             let mut source = Source::new(key, first.wrapping_add(i as u64));
-            // SAFETY: pieces write elements of their own, within the output.
+            // SAFETY: pieces write disjoint elements within the output.
             unsafe { target.get().add(i).write(make(&mut source, i)) };
         }
     });
@@ -101,13 +101,13 @@ fn bits(args: &Args<'_>, team: &dyn Team) {
     let (size, target) = (to.len(), Shared(to.as_mut_ptr()));
     team.split(size.div_ceil(PIECE), &|piece| {
         let start = piece * PIECE;
-        // SAFETY: pieces write elements of their own, within the output.
+        // SAFETY: pieces write disjoint elements within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), PIECE.min(size - start)) };
         fill_bits(key, first.wrapping_add(start as u64), to, isa);
     });
 }
 
-/// As [`bits`], of consecutive blocks.
+/// Like [`bits`], for consecutive blocks.
 fn fill_bits(key: u64, first: u64, to: &mut [i64], isa: Isa) {
     for (batch, to) in to.chunks_mut(BATCH).enumerate() {
         let block = first.wrapping_add((batch * BATCH) as u64);
@@ -127,20 +127,20 @@ fn fill_bits(key: u64, first: u64, to: &mut [i64], isa: Isa) {
     }
 }
 
-/// A batch of blocks.
+/// Generates a batch of blocks.
 struct Batch<S>(u64, u64, PhantomData<S>);
 
 impl<S: Set> Work for Batch<S> {
     type Out = Words;
     #[inline(always)]
     fn run(self) -> Words {
-        // SAFETY: run with the set's features.
+        // SAFETY: runs with the set's features.
         unsafe { S::philox(self.0, self.1) }
     }
 }
 
-/// Random bits above numbers, put in order: of so many bits, two are hardly ever equal. The numbers take the place of the lowest bits, so
-/// that what is put in order is one word each.
+/// A random permutation: sorts random bits that have the index in their low bits, so that each key is one word. With
+/// this many random bits, ties are very unlikely.
 fn order(args: &Args<'_>, team: &dyn Team) {
     bits(args, team);
     let to = args.output::<i64>();
@@ -150,13 +150,13 @@ fn order(args: &Args<'_>, team: &dyn Team) {
     to.iter_mut().for_each(|to| *to &= low);
 }
 
-/// One number of the normal distribution.
+/// One standard normal number.
 fn normal(source: &mut Source) -> f64 {
     let (u, v) = (source.open(), source.uniform());
     (-2.0 * u.ln()).sqrt() * (2.0 * PI * v).cos()
 }
 
-/// By the method of Marsaglia and Tsang.
+/// The method of Marsaglia and Tsang.
 fn gamma(source: &mut Source, alpha: f64) -> f64 {
     if alpha == 0.0 || alpha.is_infinite() {
         return alpha;
@@ -177,7 +177,7 @@ fn gamma(source: &mut Source, alpha: f64) -> f64 {
     }
 }
 
-/// By multiplying uniform numbers for a small mean, by Hörmann's transformed rejection for a large one.
+/// Products of uniform numbers for a small mean, Hörmann's transformed rejection for a large one.
 fn poisson(source: &mut Source, lam: f64) -> f64 {
     if lam < LARGE {
         let (least, mut product, mut count) = ((-lam).exp(), source.uniform(), 0.0);
@@ -207,7 +207,7 @@ fn poisson(source: &mut Source, lam: f64) -> f64 {
     }
 }
 
-/// By adding up probabilities for a small mean, by Hörmann's transformed rejection for a large one.
+/// Sequential summation of probabilities for a small mean, Hörmann's transformed rejection for a large one.
 fn binomial(source: &mut Source, n: f64, p: f64) -> f64 {
     if p > 0.5 {
         return n - binomial(source, n, 1.0 - p);
@@ -222,7 +222,7 @@ fn binomial(source: &mut Source, n: f64, p: f64) -> f64 {
                 count += 1.0;
                 probability *= (n + 1.0) * ratio / count - ratio;
             }
-            // Rounding may leave a rest beyond the last.
+            // Rounding may leave a remainder beyond the last outcome.
             if count <= n {
                 return count;
             }
@@ -252,18 +252,18 @@ fn binomial(source: &mut Source, n: f64, p: f64) -> f64 {
     }
 }
 
-/// Each outcome is a binomial draw from the trials that are left.
+/// Each outcome is a binomial draw from the remaining trials.
 fn multinomial(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    let n = parameter(args, 0, |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0, "n must be a count")?;
+    let n = parameter(args, 0, |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0, "n must be a nonnegative integer")?;
     let p = args.input::<f64>(1);
     let outcomes = args.call.out.1.last().copied().unwrap_or(1);
     if p.iter().any(|p| !(0.0..=1.0).contains(p)) {
         return Err(Error::new(ErrorKind::Value, "p must lie between 0 and 1"));
     }
     let rows = p.chunks(outcomes.max(1));
-    // All but the last are looked at: what is left belongs to it.
+    // The last probability is ignored, because the last outcome gets the remaining trials.
     if rows.clone().any(|p| p[..p.len().saturating_sub(1)].iter().sum::<f64>() > 1.0 + 1e-6) {
-        return Err(Error::new(ErrorKind::Value, "p must not add up to more than 1"));
+        return Err(Error::new(ErrorKind::Value, "the sum of p must not exceed 1"));
     }
     let (key, first) = (args.scalar(0), args.scalar(1));
     let to = args.output::<i64>();
@@ -282,7 +282,7 @@ fn multinomial(args: &Args<'_>, team: &dyn Team) -> Result<()> {
                 let share = if k + 1 == outcomes || *p >= rest { 1.0 } else { *p / rest };
                 let count = if left > 0.0 { binomial(&mut source, left, share) } else { 0.0 };
                 (left, rest) = (left - count, rest - p);
-                // SAFETY: pieces write lines of their own, within the output.
+                // SAFETY: pieces write disjoint lines within the output.
                 unsafe { target.get().add(start + k).write(count as i64) };
             }
         }
@@ -290,7 +290,7 @@ fn multinomial(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// The logarithm of a factorial: a product for few, Stirling's series for more.
+/// The logarithm of a factorial: a product for small numbers, Stirling's series for larger ones.
 fn log_factorial(k: f64) -> f64 {
     if k < 16.0 {
         return (2..=k as u64).map(|i| i as f64).product::<f64>().ln();

@@ -1,4 +1,4 @@
-//! Fourier transforms, line by line. Lines that do not lie together are brought together first.
+//! Fourier transforms, line by line. Each line is copied to a contiguous buffer first.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, most_elements};
@@ -8,7 +8,7 @@ use forerun_ops::Fft;
 use forerun_ops::fft::{BackTransform, HalfTransform, Transform, factor};
 use forerun_plan::RoutineCall;
 
-/// Elements a piece of work holds at least.
+/// The minimum number of elements per piece.
 const PIECE: usize = 1 << 14;
 
 macro_rules! floats {
@@ -36,13 +36,13 @@ impl HostKernel for Fft {
         let length = taken.max(given);
         let lines = (most_elements(call).max(call.out.1.size()) / length.max(1)).min(threads);
         let size = 2 * dtype.carrier().size().min(8);
-        // A length with a large prime factor is done by way of one of up to four times as many points.
+        // A length with a large prime factor uses a transform of up to four times as many points.
         let points = if is_smooth(length) { 8 + 6 * lines } else { 24 + 12 * lines };
         length.saturating_mul(size.saturating_mul(points))
     }
 }
 
-/// Whether all prime factors of a length are small.
+/// Whether a length has only small prime factors.
 fn is_smooth(mut length: usize) -> bool {
     for factor in [2, 3, 5, 7, 11, 13] {
         while length > 1 && length.is_multiple_of(factor) {
@@ -52,10 +52,11 @@ fn is_smooth(mut length: usize) -> bool {
     length <= 1
 }
 
-/// What is done with a copy of a line: the line of its result, and what is at hand.
+/// The function for one line: a copy of the input, the output line, and the scratch.
 type OnLine<'a, A, B, R> = dyn Fn(&mut [A], &mut [B], &mut R) + Sync + 'a;
 
-/// How lines lie: so many before the axis, points of a line in and out, elements after the axis.
+/// The layout of lines: the number of lines before the axis, the points of a line in and out, and the elements after
+/// the axis.
 struct Lines {
     outer: usize,
     taken: usize,
@@ -70,7 +71,7 @@ impl Lines {
         Lines { outer, taken, given: to[args.call.axis(0)], inner }
     }
 
-    /// Calls `f` for every line with a copy of it, a line for its result, and what it made for itself.
+    /// Calls `f` for every line with a copy of it, an output line, and the thread's scratch.
     fn each<A: Copy + Sync, B: Copy + Default, R>(
         &self,
         from: &[A],
@@ -94,7 +95,7 @@ impl Lines {
                 for (k, element) in made.iter().enumerate() {
                     let place = (o * self.given + k) * self.inner + i;
                     assert!(place < size, "lines lie within the result");
-                    // SAFETY: within the result, as just seen, and lines do not overlap.
+                    // SAFETY: the bound was checked above, and lines do not overlap.
                     unsafe { target.get().add(place).write(*element) };
                 }
             }
@@ -111,7 +112,7 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
-    // Of no line the length may be anything: nothing is made for it.
+    // Without lines the length may be invalid for a transform, so do not create one.
     if lines.outer * lines.inner == 0 {
         return Ok(());
     }
@@ -131,7 +132,7 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
-    // Of no line the length may be anything: nothing is made for it.
+    // Without lines the length may be invalid for a transform, so do not create one.
     if lines.outer * lines.inner == 0 {
         return Ok(());
     }
@@ -150,7 +151,7 @@ where
     Complex<T>: Element,
 {
     let lines = Lines::of(args);
-    // Of no line the length may be anything: nothing is made for it.
+    // Without lines the length may be invalid for a transform, so do not create one.
     if lines.outer * lines.inner == 0 {
         return Ok(());
     }

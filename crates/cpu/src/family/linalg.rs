@@ -1,4 +1,4 @@
-//! Linear algebra on stacks of matrices: pieces of the stack go to the threads, one matrix to one of them.
+//! Linear algebra on stacks of matrices. Pieces of the stack run in parallel; each matrix uses one thread.
 
 use crate::need::PACKED;
 use crate::pointwise::Shared;
@@ -10,7 +10,7 @@ use forerun_ops::{Given, Linalg};
 use forerun_plan::{Io, RoutineCall};
 use std::sync::Mutex;
 
-/// Multiplications a piece of work holds at least.
+/// The minimum number of multiplications per piece.
 const PIECE: usize = 1 << 15;
 
 macro_rules! floats {
@@ -25,8 +25,8 @@ macro_rules! floats {
     };
 }
 
-/// Single precision in double, rounded once: factorisations are long functions, and one more copy of them all would be as large
-/// as the rest of the engine.
+/// Computes single precision in double precision and rounds once. Another instantiation of all factorisations would be
+/// as large as the rest of the engine.
 fn widened(args: &Args<'_>, team: &dyn Team, body: Body) -> Result<()> {
     let wide = |(dtype, shape): Given| (if dtype == DType::C64 { DType::C128 } else { DType::F64 }, shape);
     let call = RoutineCall {
@@ -38,7 +38,7 @@ fn widened(args: &Args<'_>, team: &dyn Team, body: Body) -> Result<()> {
     let inputs: Vec<Vec<Complex<f64>>> =
         (0..call.inputs.len()).map(|i| args.input::<Complex<f32>>(i).iter().map(widen).collect()).collect();
     let addresses: Vec<*const u8> = inputs.iter().map(|x| x.as_ptr().cast()).collect();
-    // What is real has half the parts.
+    // A real number takes half of the floats of a complex one.
     let mut out = vec![Complex::<f64>::default(); call.out.1.size()];
     let io = Io { inputs: &addresses, outputs: &[out.as_mut_ptr().cast()], scalars: args.io.scalars };
     body(&Args { call: &call, isa: args.isa, io }, team)?;
@@ -84,7 +84,7 @@ impl HostKernel for Linalg {
     }
 }
 
-/// The result in parts: for each matrix a slice of each part, one after another.
+/// The packed output: each part holds one slice per matrix.
 struct Output<T> {
     start: Shared<*mut T>,
     size: usize,
@@ -96,21 +96,22 @@ impl<T: Element> Output<T> {
         Output { start: Shared(all.as_mut_ptr()), size: all.len() }
     }
 
-    /// The `i`-th slice of so many elements, of a part that starts there.
+    /// Slice `i`, of `count` elements, of the part that starts at `start`.
     ///
     /// # Safety
     ///
-    /// Nobody else may hold a slice with elements in common.
+    /// Nobody else may hold a slice that overlaps it.
     #[expect(clippy::mut_from_ref, reason = "slices of different matrices and parts are apart")]
     unsafe fn slice(&self, part: usize, i: usize, count: usize) -> &mut [T] {
         let first = part + i * count;
         assert!(first + count <= self.size, "a slice within the result");
-        // SAFETY: within the result, as just seen; the caller promises that nobody else holds these elements.
+        // SAFETY: the bound was checked above; the caller guarantees that nobody else holds these elements.
         unsafe { std::slice::from_raw_parts_mut(self.start.get().add(first), count) }
     }
 }
 
-/// Calls `f` with the place of every matrix of the stack. Of several that fail, the first is named, however the stack was split.
+/// Calls `f` with the index of every matrix. If several fail, the error names the first one, however the stack was
+/// split.
 fn each(
     args: &Args<'_>,
     team: &dyn Team,
@@ -138,7 +139,7 @@ fn each(
     }
 }
 
-/// How a message calls the `i`-th matrix of a stack.
+/// The name of matrix `i` of a stack in messages.
 fn named(shape: &Shape, i: usize) -> String {
     let lead = &shape[..shape.rank() - 2];
     if lead.is_empty() {
@@ -176,7 +177,7 @@ fn rows(args: &Args<'_>) -> usize {
 fn cholesky<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, n, out, upper) =
         (matrices::<T>(args, 0), rows(args), Output::<T>::of(args), args.attributes::<ops::Triangle>().upper);
-    // SAFETY: each matrix has a slice of its own, here and below.
+    // SAFETY: each matrix has its own slice, here and below.
     each(args, team, &|i| T::cholesky(a(i), n, upper, unsafe { out.slice(0, i, n * n) }))
 }
 

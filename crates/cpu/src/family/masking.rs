@@ -1,4 +1,5 @@
-//! What a mask chooses. Pieces of the mask are counted first, so that each knows where its own begin.
+//! Selection by a mask. The first pass counts the selected elements of each piece, so that each piece knows where its
+//! output begins.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, line_scratch};
@@ -7,14 +8,14 @@ use forerun_base::{Complex, Error, ErrorKind, Result, Team};
 use forerun_ops::Masking;
 use forerun_plan::RoutineCall;
 
-/// Elements of the mask in a piece of work.
+/// Mask elements per piece.
 const PIECE: usize = 1 << 15;
 
 impl HostKernel for Masking {
     fn body(&self) -> Body {
         match self {
             Masking::Nonzero => nonzero,
-            // Elements are moved, not looked at: only their size matters.
+            // Elements are only moved, so only their size matters.
             Masking::Compress => |args, team| match args.dtype(0).size() {
                 1 => compress::<u8>(args, team),
                 2 => compress::<u16>(args, team),
@@ -48,7 +49,7 @@ fn piece(mask: &[u8], i: usize) -> std::ops::Range<usize> {
     i * PIECE..mask.len().min((i + 1) * PIECE)
 }
 
-/// How many are chosen. A byte counts to 255 before its sums move to wider ones.
+/// The number of true elements. Sums are kept in bytes for up to 255 elements, then widened.
 fn count_chosen(mask: &[u8]) -> usize {
     let mut total = 0;
     for block in mask.chunks(255 * 64) {
@@ -63,13 +64,13 @@ fn count_chosen(mask: &[u8]) -> usize {
     total
 }
 
-/// How many are chosen before each piece, and in all.
+/// The number of selected elements before each piece, and in total.
 fn before(mask: &[u8], team: &dyn Team) -> Vec<usize> {
     let mut counts = vec![0; pieces(mask) + 1];
     let shared = Shared(counts.as_mut_ptr());
     team.split(pieces(mask), &|i| {
         let count = count_chosen(&mask[piece(mask, i)]);
-        // SAFETY: pieces write counts of their own, of which there is one more.
+        // SAFETY: each piece writes its own count, and there is one more count than pieces.
         unsafe { shared.get().add(i + 1).write(count) };
     });
     for i in 1..counts.len() {
@@ -78,7 +79,7 @@ fn before(mask: &[u8], team: &dyn Team) -> Vec<usize> {
     counts
 }
 
-/// Calls `each(n, i)` for the n-th chosen element, which is the i-th of the mask, of one piece.
+/// Calls `each(n, i)` for the `n`-th selected element, at index `i` of the mask, in one piece.
 #[inline(always)]
 fn chosen(mask: &[u8], range: std::ops::Range<usize>, first: usize, mut each: impl FnMut(usize, usize)) {
     let mut n = first;
@@ -90,11 +91,11 @@ fn chosen(mask: &[u8], range: std::ops::Range<usize>, first: usize, mut each: im
     }
 }
 
-/// Writes `of(i)` for every chosen element of a piece, one after another. Each is written and then kept or not, so that
-/// nothing has to be guessed.
+/// Writes `of(i)` for every selected element of a piece, contiguously. Every element is written, but the output
+/// position advances only for selected ones, so there is no unpredictable branch.
 ///
 /// # Safety
-/// The places of a range must be the caller's to write.
+/// The caller must have exclusive access to `places` of the output.
 unsafe fn pack<T>(
     mask: &[u8],
     range: std::ops::Range<usize>,
@@ -104,14 +105,14 @@ unsafe fn pack<T>(
 ) {
     let (mut i, mut n) = (range.start, places.start);
     while n < places.end {
-        // SAFETY: `n` is one of the places; a piece has as many chosen elements as places, so `i` stays inside.
+        // SAFETY: `n` is one of the places; a piece has as many selected elements as places, so `i` stays in range.
         unsafe { to.add(n).write(of(i)) };
         n += (mask[i] != 0) as usize;
         i += 1;
     }
 }
 
-/// As [`pack`] for the mask's own places, with the widest vectors there are.
+/// Like [`pack`] for the indices of the mask, with the widest vectors available.
 ///
 /// # Safety
 /// As for [`pack`].
@@ -124,7 +125,7 @@ unsafe fn pack_places(
 ) {
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::Avx512 {
-        // SAFETY: the caller's promise; the backend has checked the instruction set.
+        // SAFETY: guaranteed by the caller; the backend has checked the instruction set.
         return unsafe { crate::routine::pack::places(mask, range, places, to) };
     }
     #[cfg(target_arch = "x86_64")]
@@ -134,11 +135,11 @@ unsafe fn pack_places(
         false => (range, places),
     };
     _ = isa;
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { pack(mask, range, places, to, |i| i as i64) }
 }
 
-/// As [`pack`] for elements of `from`, with the widest vectors there are.
+/// Like [`pack`] for elements of `from`, with the widest vectors available.
 ///
 /// # Safety
 /// As for [`pack`].
@@ -152,7 +153,7 @@ unsafe fn pack_elements<T: Element>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::Avx512 {
-        // SAFETY: the caller's promise; the backend has checked the instruction set, and the sizes are those of the types.
+        // SAFETY: guaranteed by the caller; the backend has checked the instruction set, and the sizes match the types.
         unsafe {
             match size_of::<T>() {
                 4 => return crate::routine::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
@@ -175,11 +176,12 @@ unsafe fn pack_elements<T: Element>(
         }
     };
     _ = isa;
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { pack(mask, range, places, to, |i| from[i]) }
 }
 
-/// Whether eight elements are packed at a time. Every processor with AVX2 counts bits, but nobody promises that.
+/// Whether the CPU can pack eight elements at a time. Every CPU with AVX2 also has POPCNT, but the architecture does
+/// not guarantee it.
 #[cfg(target_arch = "x86_64")]
 fn packs_eight(isa: Isa) -> bool {
     isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
@@ -206,7 +208,7 @@ fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let mut left = i;
             for d in (0..shape.rank()).rev() {
-                // SAFETY: rows of `count`, one a dimension; pieces have numbers of their own.
+                // SAFETY: the output has one row of `count` per dimension; pieces have disjoint ranges of `n`.
                 unsafe { to.add(d * count + n).write((left % shape[d]) as i64) };
                 left /= shape[d];
             }
@@ -215,7 +217,7 @@ fn nonzero(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// The first dimension that the mask covers; one past the last for a mask without dimensions.
+/// The first dimension that the mask covers; for a zero-dimensional mask, one past the last.
 fn axis(args: &Args<'_>) -> usize {
     args.call.routine.axis(&args.call.encoded).unwrap_or(0) as usize
 }
@@ -245,7 +247,7 @@ fn compress<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         }
         chosen(mask, piece(mask, p), before[p], |n, i| {
             let (from, at) = (&from[(o * mask.len() + i) * inner..][..inner], (o * count + n) * inner);
-            // SAFETY: pieces write rows of their own, within the output.
+            // SAFETY: pieces write disjoint rows within the output.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
         });
     });
@@ -267,7 +269,7 @@ fn fill<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         let (o, p, to) = (work / pieces(mask), work % pieces(mask), target.get());
         let range = piece(mask, p);
         let (first, rows) = ((o * mask.len() + range.start) * inner, range.len() * inner);
-        // SAFETY: pieces write rows of their own, within the output.
+        // SAFETY: pieces write disjoint rows within the output.
         unsafe { std::ptr::copy_nonoverlapping(base[first..][..rows].as_ptr(), to.add(first), rows) };
         chosen(mask, range, before[p], |n, i| {
             let (from, at) = (&values[(o * count + n) * inner..][..inner], (o * mask.len() + i) * inner);

@@ -1,8 +1,8 @@
-//! Rows brought to a scale. A row stays in the nearest cache while it is read three times; a large result is stored past
-//! the cache.
+//! Softmax, log-softmax and layer norm. A row stays in the L1 cache while it is read three times; large results use
+//! non-temporal stores.
 //!
-//! Invariant: a row is one thread's, and is folded in 64 virtual lanes as reductions are; so the bits do not depend on the
-//! team, nor the order of sums on how wide vectors are.
+//! Invariant: one thread handles each row, and folds it in 64 virtual lanes as reductions do. The bits therefore depend
+//! neither on the team nor on the vector width.
 
 use crate::nontemporal;
 use crate::pointwise::Shared;
@@ -15,7 +15,7 @@ use forerun_ops::{Body as Apply, Normalise, Num, NumFloat, Routine, bodies};
 use forerun_plan::RoutineCall;
 use std::marker::PhantomData;
 
-/// Elements a piece of work holds at least.
+/// The minimum number of elements per piece.
 const PIECE: usize = 1 << 15;
 
 impl HostKernel for Normalise {
@@ -32,10 +32,10 @@ impl HostKernel for Normalise {
     }
 }
 
-/// What is done with a row.
+/// The computation for one row.
 trait Kernel: 'static {
     /// # Safety
-    /// `row.count` elements must be readable and writable where it says; the set's features must be there.
+    /// The row's addresses must be valid for `row.count` elements, and the CPU must support the set.
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>);
 }
 
@@ -44,7 +44,7 @@ trait Vector: NumFloat + Memory<Elem: Element + NumFloat + Typed> {}
 
 impl<V: NumFloat + Memory<Elem: Element + NumFloat + Typed>> Vector for V {}
 
-/// A row, where its result goes, and what is the same for all rows.
+/// A row, its output, and the parameters shared by all rows.
 struct Row<'a, T> {
     from: *const T,
     to: *mut T,
@@ -74,7 +74,7 @@ fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// A row as it lies in memory while it is stored past the cache: 64 bytes, so aligned.
+/// A buffer of 64 bytes, aligned for non-temporal stores.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line {
@@ -101,8 +101,8 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
     team.split(rows.div_ceil(per_piece), &|piece| {
         let mut held = vec![Line { _bytes: [0; 64] }; if past.is_some() { bytes / 64 } else { 0 }];
         for row in piece * per_piece..rows.min((piece + 1) * per_piece) {
-            // SAFETY: rows of the input and of the result, which has the same shape; nobody else writes this one. The
-            // backend has checked the instruction set.
+            // SAFETY: row `i` of the input and of the output, which has the same shape; no other piece writes this row.
+            // The backend has checked the instruction set.
             unsafe {
                 let to = target.get().add(row * count);
                 let near = if past.is_some() { held.as_mut_ptr().cast() } else { to };
@@ -128,23 +128,24 @@ impl<V: Vector, K: Kernel> Work for One<'_, V, K> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // SAFETY: whoever made it promised the elements and the features.
+        // SAFETY: guaranteed by the creator of the job.
         unsafe { K::row::<V>(&self.row) }
     }
 }
 
-/// What a pass makes of elements. No closure: one that is not inlined is compiled without the set's features.
+/// A function of elements, applied in a pass. It is not a closure, because a closure that is not inlined is compiled
+/// without the set's features.
 trait Step<V> {
     fn apply(&self, x: V) -> V;
 }
 
-/// Elements as they are.
+/// The identity.
 struct Same;
 
-/// Exponentials, less the largest.
+/// `exp(x - max)`.
 struct ExpLess<V>(V);
 
-/// Squares of what they are off.
+/// `(x - mean)^2`.
 struct SquareOff<V>(V);
 
 impl<V> Step<V> for Same {
@@ -169,7 +170,7 @@ impl<V: Vector> Step<V> for SquareOff<V> {
     }
 }
 
-/// Folds what a step makes of a row, and stores it if `STORES`.
+/// Folds the results of a step over a row, and stores them if `STORES`.
 ///
 /// # Safety
 /// `count` elements must be readable at `from`, and writable at `to` if `STORES`.
@@ -202,7 +203,7 @@ unsafe fn pass_in<V: Vector, F: Fold, const STORES: bool, const N: usize>(
 ) -> V::Elem {
     let mut held = [V::splat(F::start()); N];
     let whole = count - count % WIDTH;
-    // SAFETY: whole groups of lanes, then what is left, from a place of our own.
+    // SAFETY: full groups of lanes, then the tail from a local buffer.
     unsafe {
         for i in (0..whole).step_by(WIDTH) {
             for (v, held) in held.iter_mut().enumerate() {
@@ -243,15 +244,15 @@ unsafe fn pass_in<V: Vector, F: Fold, const STORES: bool, const N: usize>(
     }
 }
 
-/// Stores what `f` makes of every element; it is told which element comes first.
+/// Stores `f` of every element; `f` also gets the index of the first element of a vector.
 ///
 /// # Safety
-/// `count` elements must be readable at `from` and writable at `to`; `f` is given vectors that may reach beyond them.
+/// `count` elements must be readable at `from` and writable at `to`; `f` gets vectors that may extend beyond them.
 #[inline(always)]
 unsafe fn store_all<V: Vector>(from: *const V::Elem, to: *mut V::Elem, count: usize, f: impl Fn(V, usize, usize) -> V) {
     for at in (0..count).step_by(V::LANES) {
         let left = (count - at).min(V::LANES);
-        // SAFETY: whole vectors, then what is left.
+        // SAFETY: full vectors, then the tail.
         unsafe {
             if left < V::LANES {
                 f(V::load_first(from.add(at), left), at, left).store_first(to.add(at), left);
@@ -266,7 +267,7 @@ unsafe fn store_all<V: Vector>(from: *const V::Elem, to: *mut V::Elem, count: us
 /// As for [`store_all`].
 #[inline(always)]
 unsafe fn part<V: Vector>(all: &[V::Elem], at: usize, left: usize) -> V {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { if left < V::LANES { V::load_first(all.as_ptr().add(at), left) } else { V::load(all.as_ptr().add(at)) } }
 }
 
@@ -277,7 +278,7 @@ enum Layer {}
 impl Kernel for Softmax {
     #[inline(always)]
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
-        // SAFETY: the caller's promise is that of every pass.
+        // SAFETY: the caller upholds the contract of every pass.
         unsafe {
             let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
             let sum = pass::<V, Sum, true>(row.from, row.to, row.count, &ExpLess(most));
@@ -290,7 +291,7 @@ impl Kernel for Softmax {
 impl Kernel for LogSoftmax {
     #[inline(always)]
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
-        // SAFETY: the caller's promise is that of every pass.
+        // SAFETY: the caller upholds the contract of every pass.
         unsafe {
             let most = V::splat(pass::<V, Largest, false>(row.from, row.to, row.count, &Same));
             let sum = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &ExpLess(most)));
@@ -304,7 +305,8 @@ impl Kernel for Layer {
     #[inline(always)]
     unsafe fn row<V: Vector>(row: &Row<'_, V::Elem>) {
         let count = V::Elem::constant(row.count as f64);
-        // SAFETY: the caller's promise is that of every pass; the vectors have an element for each of the row.
+        // SAFETY: the caller upholds the contract of every pass; `gamma` and `beta` have one element per element of the
+        // row.
         unsafe {
             let mean = V::splat(pass::<V, Sum, false>(row.from, row.to, row.count, &Same).div(count));
             let variance = pass::<V, Sum, false>(row.from, row.to, row.count, &SquareOff(mean)).div(count);

@@ -1,4 +1,4 @@
-//! Elements by size. Equal ones keep their order; NaN comes last, whichever way.
+//! Sorting. All sorts are stable; NaN comes last in both directions.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel, order_scratch, with_type};
@@ -12,7 +12,7 @@ use forerun_ops::Order;
 use forerun_ops::order::{Sorting, Top};
 use forerun_plan::RoutineCall;
 
-/// Elements up to which a line is put in order by comparing.
+/// Lines of up to this many elements use a comparison sort.
 const SHORT: usize = 200;
 
 impl HostKernel for Order {
@@ -52,7 +52,7 @@ fn sort<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// Puts one line in order, from the smallest on.
+/// Sorts one line in ascending order.
 pub(crate) fn sort_alone<T: Ordered>(from: &[T], to: &mut [T], isa: Isa, team: &dyn Team) {
     match !T::IS_PAIR && T::Key::sorts(isa) {
         true => sort_wide(from, to, false, isa, team),
@@ -60,20 +60,20 @@ pub(crate) fn sort_alone<T: Ordered>(from: &[T], to: &mut [T], isa: Isa, team: &
     }
 }
 
-/// Puts whole numbers in order.
+/// Sorts integers in ascending order.
 pub(crate) fn sort_in_place(numbers: &mut [i64], isa: Isa, team: &dyn Team) {
     const SIGN: u64 = 1 << 63;
-    // SAFETY: one size and alignment, and any bits are either.
+    // SAFETY: the types have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u64>(), numbers.len()) };
     keys.iter_mut().for_each(|key| *key ^= SIGN);
     <u64 as Key>::sort(keys, isa, team);
     keys.iter_mut().for_each(|key| *key ^= SIGN);
 }
 
-/// Elements of a line that are one piece of work where it is turned into keys or back.
+/// Elements per piece for conversion to and from keys.
 const PIECE: usize = 1 << 16;
 
-/// Calls `each(start, items)` for the pieces of a line.
+/// Calls `each(start, items)` for pieces of a line.
 fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mut [T]) + Sync) {
     if items.len() <= PIECE {
         return each(0, items);
@@ -81,12 +81,12 @@ fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mu
     let (count, first) = (items.len(), Shared(items.as_mut_ptr()));
     team.split(count.div_ceil(PIECE), &|piece| {
         let start = piece * PIECE;
-        // SAFETY: pieces of the line that do not overlap.
+        // SAFETY: pieces of the line do not overlap.
         each(start, unsafe { std::slice::from_raw_parts_mut(first.get().add(start), PIECE.min(count - start)) });
     });
 }
 
-/// Something done to a piece of a line, with an instruction set's features.
+/// A piece of work to run with the features of an instruction set.
 struct Piece<W>(W);
 
 impl<W: FnMut()> Work for Piece<W> {
@@ -101,7 +101,7 @@ impl<W: FnMut()> Work for Piece<W> {
 #[inline(always)]
 pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the processor has the set.
+    // SAFETY: the CPU supports the set.
     unsafe {
         match isa {
             Isa::Avx512 => return <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work)),
@@ -113,10 +113,10 @@ pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
     Piece(work).run()
 }
 
-/// The result holds the keys while they are put in order, so nothing is allocated.
+/// Sorts by vectors. The output buffer holds the keys, so nothing is allocated.
 fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, team: &dyn Team) {
     assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
-    // SAFETY: elements and keys have one size and alignment, and any bits are either.
+    // SAFETY: elements and keys have the types have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
     let mut zeros = T::default().zero().is_some();
     if keys.len() <= PIECE {
@@ -148,7 +148,7 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
             #[inline(always)]
             || {
                 for to in to.iter_mut() {
-                    // SAFETY: the bits are those of a key, and as large as an element.
+                    // SAFETY: the buffer holds the bits of a key, which is as large as an element.
                     let key = unsafe { std::mem::transmute_copy::<T, T::Key>(to) };
                     *to = T::from_key(key, descending);
                 }
@@ -160,12 +160,12 @@ fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, t
     }
 }
 
-/// Elements of a line that is put in order beside others.
+/// The maximum length of lines that are sorted side by side.
 const SIDE: usize = 8;
-/// Lines that are put in order side by side.
+/// The number of lines that are sorted side by side.
 const BESIDE: usize = 16;
 
-/// Puts lines of at most [`SIDE`] elements that follow each other in order: a vector holds one element of each of several.
+/// Sorts contiguous lines of at most [`SIDE`] elements: a vector holds one element of each of several lines.
 fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, descending: bool) {
     let (from, to, isa) = (args.input::<T>(0), args.output::<T>(), args.isa);
     let lines = from.len() / count;
@@ -174,7 +174,7 @@ fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, desce
     team.split(lines.div_ceil(per_piece), &|piece| {
         let (first, last) = (piece * per_piece, lines.min((piece + 1) * per_piece));
         let from = &from[first * count..last * count];
-        // SAFETY: pieces have lines of their own, within the output.
+        // SAFETY: pieces have disjoint lines within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first * count), from.len()) };
         with_features(
             isa,
@@ -188,7 +188,7 @@ fn sort_beside<T: Ordered>(args: &Args<'_>, team: &dyn Team, count: usize, desce
     });
 }
 
-/// Up to [`BESIDE`] lines.
+/// Sorts up to [`BESIDE`] lines.
 #[inline(always)]
 fn sort_block<T: Ordered>(from: &[T], to: &mut [T], count: usize, descending: bool) {
     let mut keys = [[T::Key::default(); BESIDE]; SIDE];
@@ -216,9 +216,9 @@ fn sort_block<T: Ordered>(from: &[T], to: &mut [T], count: usize, descending: bo
     }
 }
 
-/// Keys of at most 32 bits above indices: equal keys keep their order. The result holds them meanwhile.
+/// Sorts pairs of a key (at most 32 bits) and an index, which makes the sort stable. The output buffer holds the pairs.
 fn argsort_wide<T: Ordered>(from: &[T], to: &mut [i64], descending: bool, isa: Isa, team: &dyn Team) {
-    // SAFETY: one size and alignment, and any bits are either.
+    // SAFETY: the types have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<u64>(), to.len()) };
     in_pieces(keys, team, |start, keys| {
         with_features(
@@ -237,7 +237,7 @@ fn argsort_wide<T: Ordered>(from: &[T], to: &mut [i64], descending: bool, isa: I
 
 fn sort_line<T: Ordered>(from: &[T], to: &mut [T], near: &mut Vec<T::Key>, descending: bool, team: &dyn Team) {
     if T::IS_PAIR {
-        // A key for every combination of zeros would put equal pairs out of their order.
+        // A separate key for each combination of signed zeros would break stability, so use a comparison sort.
         to.copy_from_slice(from);
         to.sort_by_key(|x| x.joined(descending));
         return;
@@ -251,10 +251,10 @@ fn sort_line<T: Ordered>(from: &[T], to: &mut [T], near: &mut Vec<T::Key>, desce
     } else {
         near.reserve(count);
         let target = Shared(to.as_mut_ptr());
-        // Keys are as large as elements, so the result is one of the places.
+        // Keys are as large as elements, so the output is one of the buffers.
         let places = Places { near: near.as_mut_ptr(), far: to.as_mut_ptr().cast() };
         let load = |i: usize| from[i].key(descending);
-        // SAFETY: the result and the reserved place hold as many keys as there are elements; places that are handed out lie within.
+        // SAFETY: the output and the reserved buffer hold one key per element; computed positions are in range.
         unsafe {
             radix(count, places, team, load, |at, key| target.get().add(at).write(T::from_key(key, descending)));
         }
@@ -262,7 +262,7 @@ fn sort_line<T: Ordered>(from: &[T], to: &mut [T], near: &mut Vec<T::Key>, desce
     zeros_as_they_came(from, to, descending);
 }
 
-/// The two zeros are equal, but have keys of their own: where both occur, puts them in the order they came in.
+/// The two zeros are equal but have different keys. If both occur, restores their input order.
 fn zeros_as_they_came<T: Ordered>(from: &[T], to: &mut [T], descending: bool) {
     if T::default().zero().is_none() {
         return;
@@ -300,7 +300,7 @@ fn argsort_short<T: Ordered>(from: &[T], to: &mut [i64], descending: bool) {
     to.sort_by_key(|i| from[*i as usize].joined(descending));
 }
 
-/// Keys and indices fit into the place of an index.
+/// Key and index fit into one 64-bit word.
 fn argsort_near<T: Ordered>(from: &[T], to: &mut [i64], near: &mut Vec<Near>, descending: bool, team: &dyn Team) {
     let count = from.len();
     if u32::try_from(count).is_err() {
@@ -317,7 +317,7 @@ fn argsort_near<T: Ordered>(from: &[T], to: &mut [i64], near: &mut Vec<Near>, de
     near.reserve(count);
     let target = Shared(to.as_mut_ptr());
     let places = Places { near: near.as_mut_ptr(), far: to.as_mut_ptr().cast() };
-    // SAFETY: the result and the reserved place hold as many items as there are elements; places that are handed out lie within.
+    // SAFETY: the output and the reserved buffer hold one item per element; computed positions are in range.
     unsafe { radix(count, places, team, load, |at, item| target.get().add(at).write(item.0 as u32 as i64)) };
 }
 
@@ -340,11 +340,11 @@ fn argsort_far<T: Ordered>(
     let [near, far] = places;
     let places = Places { near: near.as_mut_ptr(), far: far.as_mut_ptr() };
     let load = |i: usize| Far(from[i].joined(descending), i as u32);
-    // SAFETY: both places were reserved; places that are handed out lie within the result.
+    // SAFETY: both buffers were reserved; computed positions are within the output.
     unsafe { radix(count, places, team, load, |at, item| target.get().add(at).write(item.1 as i64)) };
 }
 
-/// The first few of the order: the rest is only told apart from them.
+/// The first elements in sorted order. The rest is only partitioned off, not sorted.
 fn argtop<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let Top { descending, .. } = args.attributes();
     each_line_near::<T, i64, Vec<(T::Key, i64)>>(args, team, &|from, to, near| {

@@ -1,8 +1,9 @@
-//! Each element with all before it.
+//! Cumulative ops.
 //!
-//! Sums are cut into runs of a fixed length: each is added up on its own, and what came before it is added to every sum in it.
-//! So a line is worked on in several places at once, and its bits depend on nothing but its length. Sums of numbers that are not negative never
-//! fall: the last of a run is what the next run starts from. Products are not cut: 0 times a product that overflows is not 0.
+//! Sums are split into runs of a fixed length. Each run is summed separately, and the total of all earlier runs is
+//! added to each of its sums. Several runs of a line proceed at once, and the bits depend only on the length of the
+//! line. For nonnegative numbers the sums never decrease, because the last sum of a run equals the offset of the next
+//! one. Products are not split, because 0 times an overflowed product is not 0.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, line_scratch, with_type};
@@ -12,13 +13,13 @@ use forerun_base::{Result, Team};
 use forerun_ops::Scan;
 use forerun_plan::RoutineCall;
 
-/// Elements of a run.
+/// Elements per run.
 const RUN: usize = 512;
-/// Runs that are worked on side by side: as many sums as an adder has under way.
+/// Runs that are processed side by side: as many sums as the adder can have in flight.
 const SIDE: usize = 8;
-/// Elements of a line that are one piece of work.
+/// Elements of a line per piece.
 const PIECE: usize = SIDE * RUN * 8;
-/// Lines beside each other that are one piece of work.
+/// Adjacent lines per piece.
 const COLUMNS: usize = 512;
 
 impl HostKernel for Scan {
@@ -45,7 +46,7 @@ fn multiply_all<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     folds::<T>(args, team, T::times)
 }
 
-/// `nothing` added to any element leaves its bits: it comes before the first run.
+/// Cumulative sums. `nothing` is the neutral element: adding it leaves the bits of any element unchanged.
 fn sums<T: Element>(args: &Args<'_>, team: &dyn Team, nothing: T, add: impl Fn(T, T) -> T + Copy + Sync) -> Result<()> {
     let (_, _, inner) = args.extents(0);
     if inner == 1 {
@@ -66,7 +67,7 @@ fn folds<T: Element>(args: &Args<'_>, team: &dyn Team, fold: impl Fn(T, T) -> T 
     Ok(())
 }
 
-/// Folds a run into its place; returns the last.
+/// Folds a run into its output; returns the last value.
 #[inline(always)]
 fn run<T: Element>(from: &[T], to: &mut [T], fold: impl Fn(T, T) -> T) -> T {
     let mut so_far = from[0];
@@ -85,14 +86,14 @@ fn sum_line<T: Element>(from: &[T], to: &mut [T], nothing: T, add: impl Fn(T, T)
         run(from, to, add);
         return;
     }
-    // What each run adds up to, in the place of the next; then what comes before each.
+    // The total of each run goes into the slot of the next; then a prefix sum gives the total before each run.
     let mut before = vec![nothing; runs + 1];
     let (pieces, totals) = (count.div_ceil(PIECE), Shared(before.as_mut_ptr()));
     team.split(pieces, &|piece| {
         let first = piece * PIECE;
         for (block, elements) in from[first..count.min(first + PIECE)].chunks(SIDE * RUN).enumerate() {
             let total = |r: usize, sum: T| {
-                // SAFETY: each run has a total of its own.
+                // SAFETY: each run has its own total.
                 unsafe { totals.get().add(first / RUN + block * SIDE + r + 1).write(sum) };
             };
             totals_of(elements, add, total);
@@ -106,14 +107,14 @@ fn sum_line<T: Element>(from: &[T], to: &mut [T], nothing: T, add: impl Fn(T, T)
         let first = piece * PIECE;
         for (block, elements) in from[first..count.min(first + PIECE)].chunks(SIDE * RUN).enumerate() {
             let start = first + block * SIDE * RUN;
-            // SAFETY: blocks are apart, and lie within the output.
+            // SAFETY: blocks are disjoint and within the output.
             let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), elements.len()) };
             sums_of(elements, to, add, &before[start / RUN..]);
         }
     });
 }
 
-/// What the runs of a block add up to.
+/// The totals of the runs of a block.
 #[inline(always)]
 fn totals_of<T: Element>(elements: &[T], add: impl Fn(T, T) -> T, total: impl Fn(usize, T)) {
     if let Ok(block) = <&[T; SIDE * RUN]>::try_from(elements) {
@@ -131,7 +132,7 @@ fn totals_of<T: Element>(elements: &[T], add: impl Fn(T, T) -> T, total: impl Fn
     }
 }
 
-/// The sums of a block, whose runs have so much before them.
+/// The sums of a block, given the totals before its runs.
 #[inline(always)]
 fn sums_of<T: Element>(elements: &[T], to: &mut [T], add: impl Fn(T, T) -> T + Copy, before: &[T]) {
     if let (Ok(block), Ok(to)) = (<&[T; SIDE * RUN]>::try_from(elements), <&mut [T; SIDE * RUN]>::try_from(&mut *to)) {
@@ -153,7 +154,7 @@ fn sums_of<T: Element>(elements: &[T], to: &mut [T], add: impl Fn(T, T) -> T + C
     }
 }
 
-/// Lines beside each other, an element of each at a time: they lie together, and need not be brought together.
+/// Adjacent lines, one element of each at a time: no transposition is needed.
 fn columns<T: Element>(args: &Args<'_>, team: &dyn Team, fold: impl Fn(T, T) -> T + Copy + Sync, run: usize) {
     let (from, to) = (args.input::<T>(0), args.output::<T>());
     let (outer, count, inner) = args.extents(0);
@@ -164,13 +165,13 @@ fn columns<T: Element>(args: &Args<'_>, team: &dyn Team, fold: impl Fn(T, T) -> 
     team.split(outer * across, &|piece| {
         let (o, first) = (piece / across, piece % across * COLUMNS);
         let width = COLUMNS.min(inner - first);
-        // What came before the run, and what there was of it so far, line by line.
+        // The total before the run, and the total of the run so far, for each line.
         let mut before = [T::default(); COLUMNS];
         let mut sums = [T::default(); COLUMNS];
         for k in 0..count {
             let start = (o * count + k) * inner + first;
             let from = &from[start..start + width];
-            // SAFETY: pieces have columns of their own, within the output.
+            // SAFETY: pieces write disjoint columns within the output.
             let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), width) };
             match (k / run, k % run) {
                 (0, 0) => sums[..width].copy_from_slice(from),
@@ -195,7 +196,7 @@ fn columns<T: Element>(args: &Args<'_>, team: &dyn Team, fold: impl Fn(T, T) -> 
     });
 }
 
-/// Where the largest or the smallest up to each element is; NaN is larger and smaller than any number.
+/// The index of the largest or smallest element so far. NaN counts as an extreme in both directions.
 fn extremes<T: Ordered>(args: &Args<'_>, team: &dyn Team, largest: bool) -> Result<()> {
     let beats = |x: T, best: T| match x.partial_cmp(&best) {
         Some(order) => order.is_eq() || order.is_gt() == largest,
@@ -213,7 +214,7 @@ fn extremes<T: Ordered>(args: &Args<'_>, team: &dyn Team, largest: bool) -> Resu
     Ok(())
 }
 
-/// The factor of the first element of a line is not looked at.
+/// A linear recurrence. The factor of the first element of a line is ignored.
 fn linear<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (x, factors, to) = (args.input::<T>(0), args.input::<T>(1), args.output::<T>());
     let (outer, count, inner) = args.extents(0);
@@ -226,7 +227,8 @@ fn linear<T: Number>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         for k in 0..count {
             let start = (o * count + k) * inner;
             for at in start + first..start + inner.min(first + COLUMNS) {
-                // SAFETY: pieces have columns of their own, within the output; what is read was written a step before.
+                // SAFETY: pieces write disjoint columns within the output; values that are read were written one step
+                // before.
                 unsafe {
                     let to = target.get().add(at);
                     to.write(if k == 0 { x[at] } else { x[at].plus(factors[at].times(to.sub(inner).read())) });

@@ -1,4 +1,4 @@
-//! Positions that indices along several axes name, and rows written there.
+//! Flat positions from index arrays, and writes to rows at such positions.
 
 use crate::gather::Walk;
 use crate::pointwise::Shared;
@@ -11,14 +11,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Positions in a piece of work.
+/// Positions per piece.
 const PIECE: usize = 1 << 14;
 
 impl HostKernel for Scattering {
     fn body(&self) -> Body {
         match self {
             Scattering::Positions => positions,
-            // Elements are moved, not looked at: only their size matters.
+            // Elements are only moved, so only their size matters.
             Scattering::Put => |args, team| match args.dtype(0).size() {
                 1 => put::<u8>(args, team),
                 2 => put::<u16>(args, team),
@@ -40,7 +40,7 @@ impl HostKernel for Scattering {
     }
 }
 
-/// An index that names nothing: which array of indices, which one in order, and what it says.
+/// An index out of range: the number of the index array, the position in it, and the value.
 type Bad = (usize, usize, i64);
 
 enum Indices<'a> {
@@ -68,7 +68,7 @@ fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     team.split(pieces, &|piece| {
         let first = piece * PIECE;
         let count = PIECE.min(size - first);
-        // SAFETY: pieces have positions of their own, and a place each for what they found.
+        // SAFETY: pieces have disjoint positions, and each has its own slot for an error.
         let (to, found) =
             unsafe { (std::slice::from_raw_parts_mut(target.get().add(first), count), &mut *found.get().add(piece)) };
         to.fill(start);
@@ -90,7 +90,8 @@ fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
 }
 
-/// Adds what indices along one axis say to the positions from `first` on; gives the first that says nothing.
+/// Adds the contribution of indices along one axis to the positions from `first` on; returns the first index out of
+/// range.
 fn add<T: Element + Into<i64>>(
     indices: &[T],
     walk: &Walk,
@@ -123,20 +124,20 @@ fn add<T: Element + Into<i64>>(
     bad
 }
 
-/// A row: its layout, from its first element on.
+/// The layout of a row, relative to its first element.
 fn row(rows: &Rows) -> Layout {
     let dims: Vec<usize> = rows.extents.iter().map(|d| *d as usize).collect();
     let strides: Vec<isize> = rows.strides.iter().map(|s| *s as isize).collect();
     Layout::strided(Shape::of(&dims), &strides)
 }
 
-/// Whether every row lies within the base.
+/// Checks that every row lies within the base.
 pub(crate) fn check_put(args: &Args<'_>) -> Result<()> {
     let (size, rows) = (args.call.out.1.size() as i64, args.attributes::<Rows>());
     let Some((low, high)) = row(&rows).extent() else { return Ok(()) };
     let outside = |position: i64| position < -(low as i64) || position > size - 1 - high as i64;
     let beyond = |position: i64| {
-        let text = format!("a row at position {position} reaches beyond {size} elements");
+        let text = format!("a row at position {position} exceeds an array of {size} elements");
         Err(Error::new(ErrorKind::Index, text))
     };
     if let Some([axis, extent, stride]) = rows.by_index() {
@@ -150,16 +151,17 @@ pub(crate) fn check_put(args: &Args<'_>) -> Result<()> {
         };
     }
     let positions = args.input::<i64>(1);
-    // Whether one is outside is asked without a branch; which one, only then.
+    // The range check has no branch; the offending position is located only on failure.
     if !positions.iter().fold(false, |found, position| found | outside(*position)) {
         return Ok(());
     }
     positions.iter().find(|position| outside(**position)).map_or(Ok(()), |position| beyond(*position))
 }
 
-/// Whether every index names a row.
+/// Checks that every index is in range.
 fn check_indices<I: Element + Into<i64>>((axis, extent): (i64, i64), indices: &[I]) -> Result<()> {
-    // As above: the sign of one of two differences tells. Those that wrap do so for an index whose other one is negative.
+    // As above: an index is out of range if one of two differences is negative. If a difference overflows, the other
+    // one is negative.
     let signs = indices.iter().fold(0, |signs, index| {
         let index: i64 = (*index).into();
         signs | index.wrapping_add(extent) | (extent - 1).wrapping_sub(index)
@@ -174,7 +176,7 @@ fn check_indices<I: Element + Into<i64>>((axis, extent): (i64, i64), indices: &[
     })
 }
 
-/// Elements a row at least, so that several threads write it in parts.
+/// Rows of at least this many elements are split over threads.
 const WORTH_SPLITTING: usize = 1 << 16;
 
 fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
@@ -190,7 +192,7 @@ fn put<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
 }
 
-/// Writes rows where `position` says that the places are.
+/// Writes rows at the positions that `position` returns.
 fn put_at<T: Element, I: Element + Into<i64>>(
     args: &Args<'_>,
     row: &Layout,
@@ -214,10 +216,10 @@ fn put_at<T: Element, I: Element + Into<i64>>(
         return Ok(());
     }
     if count == 1 {
-        // One thread: to tell apart whose an element is takes longer than to write it.
+        // One thread: determining which thread owns an element takes longer than the write.
         let to = target.get();
         match single {
-            // SAFETY: every element lies within the output: that was checked.
+            // SAFETY: `check_put` has verified that every element lies within the output.
             true => positions().for_each(|position| unsafe { to.offset(position as isize).write(values[0]) }),
             false => positions().zip(values).for_each(|(position, value)| {
                 // SAFETY: as above.
@@ -226,11 +228,12 @@ fn put_at<T: Element, I: Element + Into<i64>>(
         }
         return Ok(());
     }
-    // Of several rows at one position the last stays, so who writes where is a matter of positions, never of turns.
+    // Threads own ranges of positions, so that the last write to a position wins.
     let part = |range: Range<i64>| {
         let to = target.get();
         for (i, position) in positions().enumerate().filter(|(_, position)| range.contains(position)) {
-            // SAFETY: every row lies within the output: that was checked; rows at other positions are others.
+            // SAFETY: `check_put` has verified that every row lies within the output; rows at different positions do
+            // not overlap.
             unsafe {
                 let to = to.offset(position as isize);
                 match (single, plain) {
@@ -257,7 +260,8 @@ fn put_at<T: Element, I: Element + Into<i64>>(
     Ok(())
 }
 
-/// Writes one value of at most eight bytes to elements, by several threads: where two name one element, both write the same.
+/// Writes one value of at most eight bytes to elements in parallel. Threads may write the same element, but they write
+/// the same value.
 fn scatter_one<T: Element, I: Element + Into<i64>>(
     places: &[I],
     value: T,
@@ -268,8 +272,8 @@ fn scatter_one<T: Element, I: Element + Into<i64>>(
     let target = Shared(to);
     team.split(places.len().div_ceil(PIECE), &|piece| {
         for place in &places[piece * PIECE..places.len().min((piece + 1) * PIECE)] {
-            // SAFETY: every element lies within the output: that was checked. All accesses to it are atomic meanwhile, and the
-            // sizes are those of the types.
+            // SAFETY: `check_put` has verified that every element lies within the output. All accesses are atomic
+            // meanwhile, and the sizes match the types.
             unsafe {
                 let to = target.get().offset(position((*place).into()) as isize);
                 match size_of::<T>() {

@@ -1,4 +1,4 @@
-//! Where values belong among numbers in order.
+//! Binary search in sorted arrays.
 
 use super::order::with_features;
 use crate::pointwise::Shared;
@@ -11,7 +11,7 @@ use forerun_ops::Search;
 use forerun_ops::search::Side;
 use forerun_plan::RoutineCall;
 
-/// Values a piece of work holds at least.
+/// The minimum number of values per piece.
 const PIECE: usize = 1 << 12;
 
 impl HostKernel for Search {
@@ -26,7 +26,7 @@ impl HostKernel for Search {
 
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
         match self {
-            // The others in order.
+            // Scratch for sorting the other values.
             Search::Among => total_elements(call).saturating_mul(16),
             Search::Sorted | Search::Digitize | Search::Interp => line_scratch(call, call.inputs[0].1.size(), threads),
         }
@@ -41,7 +41,7 @@ fn search<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// Edges may fall; they are then looked at from their end, and what lies on one belongs to the other side.
+/// Edges may be decreasing. They are then searched from the end, and a value on an edge belongs to the other side.
 fn digitize<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (edges, right) = (args.input::<T>(0), args.attributes::<Side>().right);
     let goes = |descending: bool| edges.windows(2).all(|w| w[0].joined(descending) <= w[1].joined(descending));
@@ -63,13 +63,13 @@ fn place_each<T: Ordered, const RIGHT: bool>(args: &Args<'_>, team: &dyn Team, d
     team.split(size.div_ceil(PIECE), &|piece| {
         let first = piece * PIECE;
         let values = &values[first..size.min(first + PIECE)];
-        // SAFETY: pieces write elements of their own, within the output.
+        // SAFETY: pieces write disjoint elements within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(first), values.len()) };
         places_of::<T, RIGHT>(sorted, values, to, descending, isa);
     });
 }
 
-/// The places of values, by one thread.
+/// The insertion points of values, computed by one thread.
 pub(crate) fn places_of<T: Ordered, const RIGHT: bool>(
     sorted: &[T],
     values: &[T],
@@ -77,11 +77,12 @@ pub(crate) fn places_of<T: Ordered, const RIGHT: bool>(
     descending: bool,
     isa: Isa,
 ) {
-    // Numbers alone are compared as they are, which is less work than keys; NaN would be the last.
+    // Real numbers without NaN are compared directly, which is cheaper than keys. The last element tells whether there
+    // is a NaN.
     let plain = !T::IS_PAIR && !descending && size_of::<T>() >= 4 && sorted.last().is_none_or(|x| !is_nan(x));
     let (groups, rest) = values.as_chunks::<SIDE>();
     let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
-    // Gathers of AVX2 are slower than loads.
+    // AVX2 gathers are slower than loads.
     let isa = if isa == Isa::Avx512 { isa } else { Isa::Baseline };
     with_features(
         isa,
@@ -105,11 +106,11 @@ fn is_nan<T: PartialOrd>(x: &T) -> bool {
     x.partial_cmp(x).is_none()
 }
 
-/// Values that are looked for side by side: a search waits for memory, and the next step of the others fills that time.
+/// Searches that run side by side: each waits for memory, and the others fill that time.
 const SIDE: usize = 16;
 
-/// How many go before each value: those that come first, and with `RIGHT` those that are equal. All searches halve the same
-/// lengths, without a branch that could be guessed wrong.
+/// The number of elements before each value: the smaller ones, and with `RIGHT` the equal ones too. All searches halve
+/// the same lengths, so there is no unpredictable branch.
 #[inline(always)]
 fn places<T: Ordered, const RIGHT: bool, const N: usize>(
     sorted: &[T],
@@ -123,7 +124,7 @@ fn places<T: Ordered, const RIGHT: bool, const N: usize>(
     while left > 0 {
         let half = left.div_ceil(2);
         for (found, key) in found.iter_mut().zip(&keys) {
-            // SAFETY: what was found and what is left never reach beyond the end.
+            // SAFETY: `found + half` never exceeds the length.
             let s = unsafe { sorted.get_unchecked(*found + half - 1) }.joined(descending);
             let goes = if RIGHT { s <= *key } else { s < *key };
             *found += if goes { half } else { 0 };
@@ -133,7 +134,7 @@ fn places<T: Ordered, const RIGHT: bool, const N: usize>(
     to.iter_mut().zip(found).for_each(|(to, found)| *to = found as i64);
 }
 
-/// As [`places`], among numbers without NaN, from the smallest on.
+/// Like [`places`], for ascending numbers without NaN.
 #[inline(always)]
 fn plain_places<T: Ordered, const RIGHT: bool, const N: usize>(sorted: &[T], values: &[T; N], to: &mut [i64; N]) {
     let mut found = [0usize; N];
@@ -141,7 +142,7 @@ fn plain_places<T: Ordered, const RIGHT: bool, const N: usize>(sorted: &[T], val
     while left > 0 {
         let half = left.div_ceil(2);
         for (found, x) in found.iter_mut().zip(values) {
-            // SAFETY: what was found and what is left never reach beyond the end.
+            // SAFETY: `found + half` never exceeds the length.
             let s = unsafe { sorted.get_unchecked(*found + half - 1) };
             let goes = if RIGHT { s <= x } else { s < x };
             *found += if goes { half } else { 0 };

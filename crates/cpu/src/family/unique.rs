@@ -1,4 +1,4 @@
-//! Groups of neighbours that are equal.
+//! Groups of equal adjacent elements.
 
 use crate::routine::call::{Args, Body, Element, HostKernel, order_scratch, with_type};
 use crate::routine::keys::Ordered;
@@ -21,7 +21,7 @@ impl HostKernel for Unique {
     }
 }
 
-/// The rows of input 0; the elements of a line are rows of one.
+/// The rows of input 0; for a vector, rows of one element.
 fn rows<'a, T: Element>(args: &'a Args<'_>) -> (&'a [T], usize) {
     let shape = args.call.inputs[0].1;
     (args.input::<T>(0), shape[1..].iter().product())
@@ -42,7 +42,7 @@ fn groups<T: Ordered>(args: &Args<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A group starts where the number is larger than before; what comes before the first group has the number -1.
+/// A group starts where the number increases; the number before the first group is -1.
 fn starts(args: &Args<'_>) -> Result<()> {
     let (groups, to) = (args.input::<i64>(0), args.output::<i64>());
     let mut before = -1;
@@ -50,7 +50,7 @@ fn starts(args: &Args<'_>) -> Result<()> {
     for (i, group) in groups.iter().enumerate() {
         let group = *group;
         if group != before {
-            // What is written stays within the groups asked for, and is all of them.
+            // Writes stay within the requested number of groups, and must fill it exactly.
             match to.get_mut(found) {
                 Some(to) if group == found as i64 => *to = i as i64,
                 _ => return Err(wrong(to.len())),
@@ -62,7 +62,7 @@ fn starts(args: &Args<'_>) -> Result<()> {
 }
 
 fn wrong(count: usize) -> Error {
-    Error::new(ErrorKind::Value, format!("the numbers are not those of {count} groups, one after another"))
+    Error::new(ErrorKind::Value, format!("the group numbers do not describe {count} consecutive groups"))
 }
 
 fn row_order<T: Ordered>(args: &Args<'_>, _: &dyn Team) -> Result<()> {

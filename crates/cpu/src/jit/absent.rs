@@ -1,11 +1,11 @@
-//! Where no machine code is emitted: everything is interpreted.
+//! A replacement for platforms without machine code: everything is interpreted.
 
 use super::registers::RegisterMap;
 use super::stats;
 use crate::simd::Isa;
 use forerun_plan::Program;
 
-/// A program as machine code: there is none.
+/// Machine code of a program; never created on this platform.
 #[derive(Debug)]
 pub(crate) enum MachineCode {}
 
@@ -16,7 +16,7 @@ impl MachineCode {
     }
 
     /// # Safety
-    /// None is needed: nobody has one of these.
+    /// Always safe, since no value of this type exists.
     pub(crate) unsafe fn run(&self, _: &[*mut u8], _: usize, _: bool) {
         match *self {}
     }

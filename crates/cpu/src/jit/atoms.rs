@@ -1,4 +1,5 @@
-//! The intermediate representation of the machine-code generator: a list of atoms in SSA form, each one instruction on one vector.
+//! The intermediate representation of the machine-code generator: a list of atoms in SSA form, each one instruction on
+//! one vector.
 //!
 //! Invariant: an atom comes after its operands, and equal atoms are merged.
 
@@ -17,10 +18,9 @@ pub(super) enum Type {
     F64,
     I32,
     I64,
-    /// Truth values, the outcome of comparing elements of 4 bytes. With AVX-512 a mask register, else all or none of the
-    /// bits of a lane.
+    /// Truth values from comparing 4-byte elements: a mask register with AVX-512, otherwise all or no bits of a lane.
     Truth,
-    /// Truth values in lanes of 8 bytes; not with AVX-512.
+    /// Truth values in lanes of 8 bytes; not used with AVX-512.
     WideTruth,
 }
 
@@ -38,7 +38,7 @@ impl Type {
         }
     }
 
-    /// Bytes of a lane.
+    /// Bytes per lane.
     pub(super) fn size(self) -> usize {
         match self {
             Type::F32 | Type::I32 | Type::Truth => 4,
@@ -55,26 +55,26 @@ impl Type {
     }
 }
 
-/// What an atom does.
+/// The operation of an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum What {
-    /// An element's bits in every lane.
+    /// A constant, broadcast.
     Constant(u64),
-    /// The vector at an address that does not move.
+    /// A vector at a fixed address.
     Scalar(u16),
-    /// Elements from an address that moves.
+    /// Elements at an address that advances.
     Load(u16),
-    /// Bytes widened to lanes of 4 bytes; whether the address moves.
+    /// Bytes widened to lanes of 4 bytes; the flag tells whether the address advances.
     LoadBytes(u16, bool),
-    /// An instruction, with its immediate.
+    /// An instruction with its immediate.
     Do(Insn, u8),
-    /// `a * b + c`, rounded once.
+    /// `a * b + c` with a single rounding.
     MulAdd,
-    /// The second operand where the first, a mask, holds, else the third.
+    /// The second operand where the mask (the first operand) is set, otherwise the third.
     Select,
-    /// Writes elements.
+    /// Stores elements.
     Store(u16),
-    /// Writes a byte for each lane: with AVX-512 its lowest one, else one for a mask.
+    /// Stores one byte per lane: with AVX-512 the lowest byte, otherwise the truth value of a mask.
     StoreBytes(u16),
 }
 
@@ -92,7 +92,7 @@ impl Atom {
         &self.args[..self.arity as usize]
     }
 
-    /// Whether its value can be loaded from memory again at any time.
+    /// Whether the value can be reloaded from memory at any time.
     pub(super) fn is_at_hand(&self) -> bool {
         matches!(self.what, What::Constant(_) | What::Scalar(_))
     }
@@ -123,7 +123,7 @@ impl AtomList {
         self.atoms[id as usize].type_
     }
 
-    /// Appends an atom, or returns the equal one that is there.
+    /// Appends an atom, or returns an equal one that already exists.
     pub(super) fn atom(&mut self, what: What, type_: Type, taken: &[Id]) -> Id {
         let mut args = [0; 3];
         args[..taken.len()].copy_from_slice(taken);
@@ -148,7 +148,7 @@ impl AtomList {
         self.atom(What::Do(insn, imm), type_, taken)
     }
 
-    /// Eliminates dead atoms: those that no store needs. Renumbers the rest.
+    /// Removes atoms that no store needs, and renumbers the rest.
     pub(super) fn live(self) -> Vec<Atom> {
         let mut live = vec![false; self.atoms.len()];
         for (i, atom) in self.atoms.iter().enumerate().rev() {

@@ -1,5 +1,5 @@
-//! The assembler against another one. `bytes.txt` has, for each line of assembly text, the bytes that GNU `as` makes of
-//! it (Intel syntax, three-byte AVX prefixes); the tests here write the same instructions and compare.
+//! Tests of the assembler. For each line of assembly text, `bytes.txt` has the bytes that GNU `as` produces (Intel
+//! syntax, three-byte AVX prefixes); the tests encode the same instructions and compare.
 
 use super::encode::{Address, Assembler, Detail, Encoding, Gpr, RegMem, When};
 use super::table::{Form, Insn};
@@ -51,7 +51,7 @@ fn address_name(address: Address) -> String {
     }
 }
 
-/// How much shorter the result and the last operand are than the vector.
+/// By which factor the result and the last operand are shorter than the vector.
 fn shorter(insn: Insn) -> (usize, usize) {
     use Insn::*;
     match insn {
@@ -63,7 +63,7 @@ fn shorter(insn: Insn) -> (usize, usize) {
     }
 }
 
-/// The assembly text of an instruction, and the bytes that ours makes.
+/// The assembly text of an instruction, and the bytes that this assembler produces.
 fn line(
     encoding: Encoding,
     lanes: usize,
@@ -155,7 +155,7 @@ fn vectors() -> Vec<(String, Vec<u8>)> {
     lines
 }
 
-/// The forms with an operand in memory that emitted code uses.
+/// The memory operands that emitted code uses.
 fn in_memory(encoding: Encoding, lanes: usize, insn: Insn, detail: Detail) -> Vec<(String, Vec<u8>)> {
     let row = insn.row();
     let length = lanes * row.elem as usize;
@@ -186,7 +186,7 @@ fn in_memory(encoding: Encoding, lanes: usize, insn: Insn, detail: Detail) -> Ve
         Address::At(Gpr::RSP, 64 * 300),
         Address::At(r12, 128),
     ];
-    // Addresses have nothing to do with the instruction: all of them for some, one of a kind for the rest.
+    // Addressing modes do not depend on the instruction: test all of them for some instructions, and one for the rest.
     let some = matches!(insn, Insn::Vaddps | Insn::Vcmppd | Insn::LoadS | Insn::StoreD | Insn::Vpmovdb);
     let each = if some { 5 } else { 1 };
     let moved = matches!(insn, Insn::KloadW | Insn::KstoreW | Insn::Vbroadcastss | Insn::Vbroadcastsd);
@@ -213,7 +213,7 @@ fn in_memory(encoding: Encoding, lanes: usize, insn: Insn, detail: Detail) -> Ve
     lines
 }
 
-/// The general instructions.
+/// Instructions on general registers.
 fn generals() -> Vec<(String, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut add = |text: String, write: &dyn Fn(&mut Assembler)| {
@@ -271,7 +271,7 @@ fn every_instruction_has_the_bytes_of_another_assembler() {
     }
 }
 
-/// Prints the lines that `bytes.txt` must have; their bytes are another assembler's to say.
+/// Prints the lines of `bytes.txt`; another assembler provides their bytes.
 #[test]
 #[ignore = "prints the text of the table"]
 fn print_the_lines() {

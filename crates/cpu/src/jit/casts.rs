@@ -1,10 +1,11 @@
-//! Casts as machine instructions: to an integer towards zero and clamped, with 0 for NaN; to truth whether not zero.
+//! Casts as machine instructions. To integers: truncating and saturating, with 0 for NaN; to truth values: whether
+//! nonzero.
 
 use super::atoms::{AtomList, Id, Type};
 use super::table::Insn::*;
 
 impl AtomList {
-    /// The value in another type; `None` if there are no instructions for it.
+    /// Casts a value; `None` if the instruction set cannot.
     pub(super) fn cast(&mut self, a: Id, to: Type) -> Option<Id> {
         use Type::*;
         let from = self.type_of(a);
@@ -23,7 +24,7 @@ impl AtomList {
             (I32, I64) => self.insn(Vpmovsxdq, to, &[a]),
             (I64, I32) => self.halved(a, to),
             (F32, I32) => {
-                // What does not fit becomes the smallest integer, whose bits flipped are the largest.
+                // Values out of range become the smallest integer; flipping its bits gives the largest.
                 let near = self.insn(Vcvttps2dq, to, &[a]);
                 self.clamped(a, near, 2147483648.0)
             }
@@ -44,12 +45,12 @@ impl AtomList {
             }
             (I64, F32) if self.is_wide() => self.insn(Vcvtqq2ps, to, &[a]),
             (I64, F64) if self.is_wide() => self.insn(Vcvtqq2pd, to, &[a]),
-            // AVX2 converts no 64-bit integers.
+            // AVX2 cannot convert 64-bit integers.
             _ => return None,
         })
     }
 
-    /// The integer `near`, made from the float `a`: the largest from `limit` on, 0 for NaN.
+    /// Corrects the integer `near`, converted from the float `a`: the largest integer from `limit` on, 0 for NaN.
     fn clamped(&mut self, a: Id, near: Id, limit: f64) -> Id {
         let (float, int) = (self.type_of(a), self.type_of(near));
         let limit = self.number(float, limit);

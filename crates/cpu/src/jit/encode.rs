@@ -1,8 +1,8 @@
-//! The assembler: instructions to bytes. A small one of our own, since the programs need a hundred instructions and no
-//! text, labels in two places, and no dependency.
+//! The assembler: encodes instructions as bytes. A dependency is not worthwhile: programs use a hundred instructions,
+//! no text, and labels in two places.
 //!
-//! Invariant: vector instructions have the AVX encoding with three prefix bytes, or the AVX-512 one; constants lie
-//! behind the code and are addressed relative to it, so code may stand anywhere.
+//! Invariant: vector instructions use the three-byte VEX or the EVEX encoding. Constants follow the code and are
+//! addressed relative to it, so the code is position-independent.
 
 use super::table::{Form, Insn};
 
@@ -28,7 +28,7 @@ pub(super) enum Address {
     At(Gpr, i32),
     /// `base + index * scale + disp`; the scale is 1, 2, 4 or 8.
     Indexed(Gpr, Gpr, u8, i32),
-    /// A place in the pool of constants, in bytes.
+    /// An offset in the constant pool, in bytes.
     Pool(usize),
 }
 
@@ -36,23 +36,23 @@ pub(super) enum Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RegMem {
     Register(u8),
-    /// Memory, and how many bytes of it the instruction reads or writes.
+    /// A memory operand, and the number of bytes that the instruction accesses.
     Memory(Address, usize),
-    /// One element of memory for every lane.
+    /// One element in memory, broadcast to all lanes.
     Broadcast(Address),
 }
 
-/// What a vector instruction is told besides its operands.
+/// The immediate and the mask of a vector instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Detail {
     pub(super) imm: u8,
-    /// The mask register, 0 for none.
+    /// The mask register; 0 for none.
     pub(super) mask: u8,
-    /// Whether lanes that are masked off become zero.
+    /// Whether masked lanes become zero.
     pub(super) zero: bool,
 }
 
-/// Which encoding vector instructions get.
+/// The encoding of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Vex,
@@ -63,19 +63,19 @@ pub(super) enum Encoding {
 #[derive(Debug)]
 pub(super) struct Assembler {
     encoding: Encoding,
-    /// Elements in a vector: with the element's size it is the vector's length.
+    /// Elements per vector. Together with the element size it determines the vector length.
     lanes: usize,
     pub(super) bytes: Vec<u8>,
     pool: Vec<u8>,
-    /// Displacements to fill in: where they stand, where the instruction ends, the place in the pool.
+    /// Displacements to fill in: their position, the end of the instruction, and the offset in the pool.
     open: Vec<(usize, usize, usize)>,
 }
 
-/// A jump whose target is not known yet.
+/// A forward jump whose target is not yet known.
 #[must_use]
 pub(super) struct Jump(usize);
 
-/// The condition of a jump, as the instruction set numbers them, on unsigned numbers.
+/// An unsigned jump condition, with its code in the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
     Below = 2,
@@ -89,7 +89,8 @@ impl Assembler {
         Assembler { encoding, lanes, bytes: Vec::with_capacity(4096), pool: Vec::new(), open: Vec::new() }
     }
 
-    /// The place of some bytes in the pool, where equal ones are one. Their number is a power of two, which aligns them.
+    /// Puts bytes into the constant pool, or returns the address of equal ones. Their number must be a power of two,
+    /// which is also their alignment.
     pub(super) fn pooled(&mut self, bytes: &[u8]) -> Address {
         let size = bytes.len();
         let known = self.pool.chunks_exact(size).position(|chunk| chunk == bytes);
@@ -104,7 +105,7 @@ impl Assembler {
         ))
     }
 
-    /// The code with its constants, which begin at a multiple of 64 bytes.
+    /// The code followed by the constants, which are aligned to 64 bytes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         let pool = self.bytes.len().next_multiple_of(64);
         for (at, end, place) in self.open {
@@ -116,7 +117,7 @@ impl Assembler {
         self.bytes
     }
 
-    /// A vector instruction. `reg` is the result (what is stored, for a store), `first` the first of two operands.
+    /// A vector instruction. `reg` is the result, or the source of a store; `first` is the first of two operands.
     pub(super) fn vector(&mut self, insn: Insn, reg: u8, first: u8, last: RegMem, detail: Detail) {
         let row = insn.row();
         let length = self.lanes * row.elem as usize;
@@ -126,7 +127,7 @@ impl Assembler {
             32 => 1,
             _ => 2,
         };
-        // A shift by an immediate has a digit for a register, and its result stands where the first operand does.
+        // Immediate shifts have an opcode extension in the `reg` field, and their result is in `vvvv`.
         let (reg, first) = match row.form {
             Form::Shift(digit) => (digit, reg),
             _ => (reg, first),
@@ -160,7 +161,7 @@ impl Assembler {
         self.bytes.push(row.opcode);
         match last {
             RegMem::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r & 7),
-            // AVX-512 counts short displacements in units of what the instruction reads.
+            // EVEX scales 8-bit displacements by the size of the memory operand.
             RegMem::Memory(address, size) => {
                 let unit = if self.encoding == Encoding::Evex && !insn.is_of_masks() { size } else { 1 };
                 self.address(reg, address, unit, row.imm as usize);
@@ -172,7 +173,7 @@ impl Assembler {
         }
     }
 
-    /// An address; `after` bytes of the instruction follow it.
+    /// Encodes an address; `after` bytes of the instruction follow it.
     fn address(&mut self, reg: u8, address: Address, unit: usize, after: usize) {
         let field = (reg & 7) << 3;
         let (base, index, disp) = match address {
@@ -188,7 +189,7 @@ impl Assembler {
         };
         let short = (disp % unit as i32 == 0).then(|| disp / unit as i32).and_then(|n| i8::try_from(n).ok());
         let mode = match (disp, short) {
-            // Without a displacement this base would mean something else.
+            // With this base, an encoding without displacement has another meaning.
             (0, _) if base.0 & 7 != 5 => 0,
             (_, Some(_)) => 0x40,
             _ => 0x80,
@@ -208,7 +209,7 @@ impl Assembler {
         }
     }
 
-    /// A general instruction of 64 bits with a register and an address.
+    /// A 64-bit instruction with a general register and an address.
     fn general(&mut self, opcode: u8, reg: Gpr, address: Address) {
         let Address::At(base, _) = address else { unreachable!("general instructions know plain addresses") };
         self.bytes.extend([0x48 | (reg.0 >> 3) << 2 | base.0 >> 3, opcode]);
@@ -219,12 +220,12 @@ impl Assembler {
         self.general(0x8b, to, from);
     }
 
-    /// The address itself.
+    /// `lea`: computes the address itself.
     pub(super) fn load_address(&mut self, to: Gpr, from: Address) {
         self.general(0x8d, to, from);
     }
 
-    /// Stores the lower 8 or 4 bytes of RAX to an element's address.
+    /// Stores the low 8 or 4 bytes of RAX.
     pub(super) fn store_rax(&mut self, to: Address, bytes: usize) {
         let (base, index) = match to {
             Address::At(base, _) => (base, Gpr(0)),
@@ -235,14 +236,14 @@ impl Assembler {
         self.address(0, to, 1, 0);
     }
 
-    /// Spreads the lower bits of RAX to where the constant has bits set.
+    /// `pdep`: deposits the low bits of RAX at the set bits of a constant.
     pub(super) fn spread_rax(&mut self, bits: u64) {
         let constant = self.pooled(&bits.to_le_bytes());
         self.bytes.extend([0xc4, 0xe2, 0xfb, 0xf5]);
         self.address(0, constant, 1, 0);
     }
 
-    /// RAX with as many of its lower bits set as RSI says, at most 32.
+    /// Sets the low RSI bits of RAX, at most 32.
     pub(super) fn low_bits_of_rsi(&mut self) {
         self.bytes.extend([0xb8, 0xff, 0xff, 0xff, 0xff]);
         self.bytes.extend([0xc4, 0xe2, 0x48, 0xf5, 0xc0]);
@@ -262,7 +263,7 @@ impl Assembler {
         self.bytes.push(0x58 | reg.0 & 7);
     }
 
-    /// A general instruction of two registers.
+    /// An instruction with two general registers.
     fn pair(&mut self, opcode: u8, to: Gpr, from: Gpr) {
         self.bytes.extend([0x48 | (from.0 >> 3) << 2 | to.0 >> 3, opcode, 0xc0 | (from.0 & 7) << 3 | to.0 & 7]);
     }
@@ -283,7 +284,7 @@ impl Assembler {
         self.pair(0x39, a, b);
     }
 
-    /// A general instruction with a number; `digit` says which.
+    /// An instruction with a general register and an immediate; `digit` is the opcode extension.
     fn number(&mut self, digit: u8, reg: Gpr, number: i32) {
         self.bytes.extend([0x48 | reg.0 >> 3, 0x81, 0xc0 | digit << 3 | reg.0 & 7]);
         self.bytes.extend(number.to_le_bytes());
@@ -315,7 +316,7 @@ impl Assembler {
         self.patch(end, to);
     }
 
-    /// Lets a jump land here.
+    /// Sets the target of a jump to the current position.
     pub(super) fn land(&mut self, Jump(end): Jump) {
         self.patch(end, self.here());
     }
@@ -325,12 +326,12 @@ impl Assembler {
         self.bytes[end - 4..end].copy_from_slice(&distance.to_le_bytes());
     }
 
-    /// Leaves the wide state and returns.
+    /// Clears the upper vector state and returns.
     pub(super) fn leave(&mut self) {
         self.bytes.extend([0xc5, 0xf8, 0x77, 0xc3]);
     }
 
-    /// Pads with long instructions that do nothing, so that a loop begins at a boundary of 32 bytes.
+    /// Pads with long no-ops, so that a loop starts at a 32-byte boundary.
     pub(super) fn align_loop(&mut self) {
         const PADS: [&[u8]; 8] = [
             &[0x90],

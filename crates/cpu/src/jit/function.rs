@@ -1,8 +1,8 @@
-//! The function around the passes: addresses into registers, a loop over several vectors at once, one over single
-//! vectors, and what is left.
+//! The function around the passes: loads addresses into registers, then runs a loop over several vectors per iteration,
+//! a loop over single vectors, and the tail.
 //!
-//! A function is called with the array of addresses and a number of elements. With AVX-512 it does them all, the last
-//! ones under a mask; with AVX2 it does whole vectors, and its caller sees to the rest.
+//! A function takes the array of addresses and a number of elements. With AVX-512 it processes all of them and masks
+//! the tail; with AVX2 it processes full vectors, and the caller handles the tail.
 
 use super::atoms::{Atom, Id, What};
 use super::encode::{Address, Assembler, Detail, Encoding, Gpr, RegMem, When};
@@ -12,19 +12,19 @@ use super::schedule::{Turn, by_need, in_order, most_waiting};
 use super::table::Insn;
 use crate::simd::Isa;
 
-/// Registers for addresses: those a function may use, then those it must give back as it found them.
+/// Registers for addresses: caller-saved ones first, then callee-saved ones.
 const FREE: [Gpr; 4] = [Gpr(8), Gpr(9), Gpr(10), Gpr(11)];
 const KEPT: [Gpr; 5] = [Gpr::RBX, Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 
-/// Code for a program, and where its functions begin.
+/// The code of a program and the offsets of its functions.
 pub(super) struct Functions {
     pub(super) bytes: Vec<u8>,
     pub(super) plain: usize,
-    /// The one whose outputs pass by the cache.
+    /// The function with non-temporal stores.
     pub(super) streaming: Option<usize>,
 }
 
-/// The functions of a program.
+/// Emits the functions of a program.
 pub(super) fn emit(isa: Isa, lowered: &Lowered, streaming: bool) -> Functions {
     let encoding = if isa == Isa::Avx512 { Encoding::Evex } else { Encoding::Vex };
     let mut asm = Assembler::new(encoding, lowered.lanes);
@@ -39,10 +39,10 @@ pub(super) fn emit(isa: Isa, lowered: &Lowered, streaming: bool) -> Functions {
     Functions { bytes: asm.finish(), plain: 0, streaming }
 }
 
-/// What is decided before the first byte: how many vectors at once, and what stays in registers.
+/// Decisions made before code is emitted: the number of vectors per iteration, and the values that stay in registers.
 struct Shape {
     copies: usize,
-    /// The order of a pass with the copies, and of one without.
+    /// The schedule of a pass with several copies, and of one with a single copy.
     turns: Vec<Turn>,
     single: Vec<Turn>,
     pins: Vec<(Id, u8)>,
@@ -57,8 +57,8 @@ impl Shape {
             |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa == Isa::Avx512 && atom.type_.is_truth());
         let single = in_order(atoms, 1);
         let waiting = most_waiting(atoms, &single, 1, &takes_register);
-        // As measured: few instructions wait for memory, many for each other, and very many are long without copies. An
-        // instruction may need two constants in registers, and a place for its result.
+        // Measured: short programs wait for memory and long ones for latencies; very long ones have enough parallelism
+        // without copies. An instruction may need two constants in registers, plus its result.
         let wanted = match work {
             0..=16 => 4,
             17..=160 => 3,
@@ -74,7 +74,7 @@ impl Shape {
         let mut counts = vec![0u32; atoms.len()];
         for atom in atoms {
             for (n, &arg) in atom.args().iter().enumerate() {
-                // Where memory cannot be named, a register saves an instruction.
+                // An operand that cannot be a memory operand benefits from a register.
                 let named = n + 1 == atom.arity as usize && n > 0 || matches!(atom.what, What::MulAdd);
                 counts[arg as usize] += if named { 1 } else { 4 };
             }
@@ -114,7 +114,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
     }
     for (copies, turns) in passes {
         let step = (copies * lowered.lanes) as i32;
-        // RSI is the last index from which a whole pass can be made; RCX is the index.
+        // RSI is the last index at which a full pass may start; RCX is the current index.
         asm.subtract_number(Gpr::RSI, step);
         let none = asm.jump(When::Below);
         asm.compare(Gpr::RCX, Gpr::RSI);

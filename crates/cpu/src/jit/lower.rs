@@ -1,7 +1,7 @@
 //! Lowers a program to atoms: the scripts of its bodies, concatenated, on values instead of registers.
 //!
 //! Invariant: an input is loaded where the program first reads it, and an output stored where the program writes it, so
-//! an output may lie where an input does under the program's own rule.
+//! an output may alias an input under the same rule as in the program.
 
 use super::atoms::{Atom, AtomList, Id, Type, What};
 use super::registers::RegisterMap;
@@ -11,12 +11,12 @@ use forerun_ops::{Point, symbol};
 use forerun_plan::{Program, Reg};
 use std::collections::HashMap;
 
-/// A program lowered.
+/// A lowered program.
 pub(super) struct Lowered {
     pub(super) atoms: Vec<Atom>,
-    /// Elements in a vector.
+    /// Elements per vector.
     pub(super) lanes: usize,
-    /// The slots whose addresses move: size of an element, whether it is written.
+    /// The slots whose addresses advance: slot, element size, whether it is written.
     pub(super) moving: Vec<(u16, u8, bool)>,
 }
 
@@ -28,14 +28,14 @@ struct Lowering<'a> {
     moving: Vec<(u16, u8, bool)>,
 }
 
-/// The atoms of a program; `None` if something in it has no instructions.
+/// Lowers a program to atoms; `None` if an instruction has no machine code.
 pub(super) fn lower(isa: Isa, program: &Program, registers: &RegisterMap<'_>) -> Option<Lowered> {
     let mut lowering =
         Lowering { program, registers, atoms: AtomList::new(isa), values: HashMap::new(), moving: Vec::new() };
     lowering.instructions()?;
     let Lowering { atoms, moving, .. } = lowering;
     let atoms = atoms.live();
-    // Lanes are counted by the widest elements; narrower ones then use a part of a register.
+    // The widest elements determine the number of lanes; narrower ones use part of a register.
     let wide = atoms.iter().any(|atom| atom.type_.size() == 8);
     let register = if isa == Isa::Avx512 { 64 } else { 32 };
     Some(Lowered { atoms, lanes: register / if wide { 8 } else { 4 }, moving })
@@ -64,7 +64,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The value of a register; inputs and scalars are loaded when they are first asked for.
+    /// The value of a register. Inputs and scalars are loaded at their first use.
     fn read(&mut self, reg: Reg) -> Option<Id> {
         if let Some(&value) = self.values.get(&reg) {
             return Some(value);
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         self.atoms.atom(What::StoreBytes(slot), Type::I32, &[value]);
     }
 
-    /// The body of an op, step by step.
+    /// Lowers the body of an op step by step.
     fn body(&mut self, op: Point, dtype: DType, args: &[Id]) -> Option<Id> {
         let script = symbol::script(op, dtype)?;
         let mut values: Vec<Id> = Vec::with_capacity(script.steps.len());
@@ -130,7 +130,7 @@ impl Lowering<'_> {
 }
 
 impl AtomList {
-    /// Truth values from bytes, widened.
+    /// Truth values from widened bytes.
     fn is_not_zero_byte(&mut self, bytes: Id) -> Id {
         use super::table::Insn::{Vpcmpgtd, Vptestmd};
         if self.is_wide() {

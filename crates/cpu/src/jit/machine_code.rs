@@ -14,7 +14,7 @@ type Function = unsafe extern "sysv64" fn(slots: *const *mut u8, count: usize);
 /// Programs with more slots are interpreted.
 const MOST_SLOTS: usize = 128;
 
-/// A program as machine code.
+/// The machine code of a program.
 #[derive(Debug)]
 pub(crate) struct MachineCode {
     code: Code,
@@ -29,8 +29,8 @@ pub(crate) struct MachineCode {
 }
 
 impl MachineCode {
-    /// Emits code for a program with that many slots; `None` if an instruction has no code, or the system refuses executable
-    /// memory. With `streaming`, also emits a function with non-temporal stores.
+    /// Emits code for a program with that many slots; `None` if an instruction has no code, or the system refuses
+    /// executable memory. With `streaming`, also emits a function with non-temporal stores.
     pub(crate) fn new(
         isa: Isa,
         program: &Program,
@@ -69,8 +69,8 @@ impl MachineCode {
     /// Runs the program over `count` elements from where the slots point.
     ///
     /// # Safety
-    /// Slots of inputs and outputs must have `count` elements; those of scalars a vector of copies. With `streaming`, outputs
-    /// must be aligned to 64 bytes. The processor must have the instruction set that the code was emitted for.
+    /// Slots of inputs and outputs must have `count` elements; those of scalars a vector of copies. With `streaming`,
+    /// outputs must be aligned to 64 bytes. The processor must have the instruction set that the code was emitted for.
     #[inline]
     pub(crate) unsafe fn run(&self, slots: &[*mut u8], count: usize, streaming: bool) {
         debug_assert!(slots.len() >= self.slots, "a slot for each register");
@@ -79,7 +79,7 @@ impl MachineCode {
         // SAFETY: `function::emit` wrote a function of this type at `start`.
         let function = unsafe { std::mem::transmute::<*const u8, Function>(self.code.address(start)) };
         let rest = if self.whole { count % self.lanes } else { 0 };
-        // SAFETY: the caller promises `count` elements, and the function touches no others.
+        // SAFETY: the caller guarantees `count` elements, and the function touches no others.
         unsafe {
             if count > rest {
                 function(slots.as_ptr(), count - rest);
@@ -105,7 +105,8 @@ impl MachineCode {
         let mut near = [std::ptr::null_mut(); MOST_SLOTS];
         near[..self.slots].copy_from_slice(&slots[..self.slots]);
         let mut vectors = [[0u64; 8]; MOST_SLOTS];
-        // SAFETY: `rest` is less than a vector, which is at most 64 bytes; the elements are those the caller promises.
+        // SAFETY: `rest` is less than a vector, which is at most 64 bytes; the elements are those the caller
+        // guarantees.
         unsafe {
             for &(slot, size, written) in &self.moving {
                 let (slot, size) = (slot as usize, size as usize);

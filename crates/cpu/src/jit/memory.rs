@@ -1,9 +1,9 @@
-//! Memory for code. Pages are written while nobody can run them and run while nobody can write them; kernels share
-//! them, and a span of them goes back to the system with its last kernel.
+//! Executable memory. A page is never writable and executable at the same time. Kernels share pages; a span of pages is
+//! unmapped with its last kernel.
 //!
-//! A page that is being run is never made writable again. What is to be added to it is written to a copy of the page,
-//! which then takes its place in one system call: a thread that runs there meanwhile sees the old page or the new one, and
-//! both have what it runs. The memory is private to the process, so a forked child has copies of its own.
+//! A page in use is never made writable again. To add code to it, a copy of the page is extended and then moved over
+//! the old page in one system call. A thread that runs there meanwhile sees the old page or the new one, and both
+//! contain its code. The memory is private to the process, so a forked child has its own copy.
 
 use super::stats::SPANS;
 use std::ptr::NonNull;
@@ -11,12 +11,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, TryLockError};
 
 const PAGE: usize = 4096;
-/// Address space of a span. Pages that no kernel uses yet are only reserved.
+/// The address space of a span. Pages without code are only reserved.
 const SPAN: usize = 256 * 1024;
-/// Functions begin at cache lines.
+/// Functions are aligned to cache lines.
 const ALIGN: usize = 64;
 
-/// The span that new kernels go to, and how many of its bytes are taken.
+/// The span for new kernels, and the number of its bytes in use.
 static OPEN: Mutex<Option<(Arc<Span>, usize)>> = Mutex::new(None);
 
 /// Address space for code.
@@ -26,14 +26,14 @@ struct Span {
     bytes: usize,
 }
 
-// SAFETY: a span is addresses; what lies there is only ever run.
+// SAFETY: a span is an address range whose contents are only executed.
 unsafe impl Send for Span {}
 // SAFETY: as above.
 unsafe impl Sync for Span {}
 
 impl Drop for Span {
     fn drop(&mut self) {
-        // SAFETY: the span's own mapping, of which no kernel is left.
+        // SAFETY: the mapping belongs to this span, and no kernel in it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
         SPANS.fetch_sub(1, Ordering::Relaxed);
     }
@@ -41,7 +41,7 @@ impl Drop for Span {
 
 fn map(bytes: usize, protection: libc::c_int) -> Option<NonNull<u8>> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a fresh anonymous mapping touches nobody's memory.
+    // SAFETY: a fresh anonymous mapping does not affect existing memory.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
 }
@@ -53,13 +53,13 @@ impl Span {
         Some(Span { start, bytes })
     }
 
-    /// Writes `code` at an offset behind all code of the span; `None` if the system refuses.
+    /// Writes `code` at an offset after all other code of the span; `None` if a system call fails.
     fn write(&self, at: usize, code: &[u8]) -> Option<()> {
         let first = at / PAGE * PAGE;
         let bytes = (at + code.len() - first).next_multiple_of(PAGE);
         let fresh = map(bytes, libc::PROT_READ | libc::PROT_WRITE)?;
-        // SAFETY: the fresh pages are this call's own until they take their place, where they lie within the span; of the
-        // page they replace, the part in use is copied, and it was made readable when it was written.
+        // SAFETY: the fresh pages are local to this call until they are moved into the span. The used part of the page
+        // they replace is copied, and was made readable when it was written.
         unsafe {
             std::ptr::copy_nonoverlapping(self.start.as_ptr().add(first), fresh.as_ptr(), at - first);
             std::ptr::copy_nonoverlapping(code.as_ptr(), fresh.as_ptr().add(at - first), code.len());
@@ -78,7 +78,7 @@ impl Span {
     }
 }
 
-/// Code in memory, while it lives.
+/// A reference to code in memory.
 #[derive(Debug)]
 pub(super) struct Code {
     span: Arc<Span>,
@@ -86,9 +86,9 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Makes `code` runnable; `None` if the system refuses.
+    /// Makes `code` executable; `None` if a system call fails.
     pub(super) fn new(code: &[u8]) -> Option<Code> {
-        // Whoever finds the open span taken, if only because a fork left it so, maps one of its own.
+        // If the lock is taken, possibly forever because of a fork, use a span of our own.
         let mut open = match OPEN.try_lock() {
             Ok(open) => Some(open),
             Err(TryLockError::Poisoned(open)) => Some(open.into_inner()),
@@ -103,7 +103,7 @@ impl Code {
         span.write(offset, code)?;
         let used = (offset + code.len()).next_multiple_of(ALIGN);
         if let Some(open) = open.as_mut().filter(|_| shared) {
-            // A full span is no longer open: what is written to it next would lie over its last kernel.
+            // A full span is no longer open: another write would overwrite its last kernel.
             **open = (used < span.bytes).then(|| (span.clone(), used));
         }
         Some(Code { span, offset })
@@ -117,7 +117,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // The open span is given back as well when this was its last kernel.
+        // Close the open span too if this was its last kernel.
         if let Ok(mut open) = OPEN.try_lock()
             && open.as_ref().is_some_and(|(span, _)| Arc::ptr_eq(span, &self.span))
             && Arc::strong_count(&self.span) == 2
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn no_two_kernels_share_a_byte() {
-        // Two spans of the shortest functions, so that spans are filled to their last byte.
+        // Two spans of minimal functions, so that spans are filled to the last byte.
         let codes: Vec<(Code, [u8; ALIGN])> = (0..2 * SPAN / ALIGN)
             .map(|n| {
                 let bytes = std::array::from_fn(|k| (n >> (8 * (k % 4))) as u8);
@@ -141,7 +141,7 @@ mod tests {
             })
             .collect();
         for (code, bytes) in &codes {
-            // SAFETY: the code lives, and is that long; its pages may be read.
+            // SAFETY: `code` is alive and has this length; its pages are readable.
             let written = unsafe { std::slice::from_raw_parts(code.address(0), ALIGN) };
             assert_eq!(written, bytes);
         }

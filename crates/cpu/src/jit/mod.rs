@@ -1,5 +1,5 @@
-//! Machine code for pointwise programs: one loop that loads each input once, keeps everything else in registers, and
-//! stores each output once. The tile interpreter is its reference: the bits are the same.
+//! Machine code for pointwise programs: one loop that loads each input once, keeps intermediates in registers, and
+//! stores each output once. The results have the same bits as the tile interpreter's.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod absent;

@@ -1,10 +1,10 @@
-//! One pass of the loop: the atoms of a program as instructions, with a register for each value.
+//! One pass of the loop: emits the atoms of a program as instructions and allocates registers.
 //!
-//! Registers are given out in one walk over the atoms. When none is free, the value whose next use is farthest goes to the
-//! stack; a constant or a scalar needs no place there, since it can be had from memory again. Several vectors may be
-//! computed at once, each atom for all of them in turn, so that they wait for each other's results less.
+//! Register allocation is a single walk over the atoms. If no register is free, the value whose next use is farthest is
+//! spilled; constants and scalars need no stack slot, since they can be reloaded. A pass may compute several vectors,
+//! each atom for all of them in turn, to hide latencies.
 //!
-//! Invariant: nothing is loaded from an input twice, since an output may lie there and have been written meanwhile.
+//! Invariant: nothing is loaded from an input twice, because an output may alias the input and may have been written.
 
 use super::atoms::{Atom, Id, Type, What};
 use super::encode::{Address, Assembler, Detail, Gpr, RegMem};
@@ -12,23 +12,23 @@ use super::schedule::Turn;
 use super::table::{Form, Insn};
 use crate::simd::Isa;
 
-/// The mask register that holds the lanes of a tail.
+/// The mask register for the lanes of the tail.
 pub(super) const TAIL: u8 = 1;
 
-/// Where the addresses of the slots are while a loop runs.
+/// The registers that hold slot addresses during a loop.
 #[derive(Debug)]
 pub(super) struct Pointers {
     /// The array of addresses.
     pub(super) slots: Gpr,
-    /// For addresses that have no register.
+    /// The register for addresses that have none of their own.
     pub(super) scratch: Gpr,
-    /// Those that have one.
+    /// The slots with a register.
     pub(super) held: Vec<(u16, Gpr)>,
-    /// The number of the first element of the pass.
+    /// The index of the first element of the pass.
     pub(super) index: Gpr,
 }
 
-/// What all passes of one function share.
+/// The state shared by all passes of a function.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub(super) isa: Isa,
@@ -40,22 +40,22 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// How many vector registers there are.
+    /// The number of vector registers.
     pub(super) fn registers(isa: Isa) -> u8 {
         if isa == Isa::Avx512 { 32 } else { 16 }
     }
 }
 
-/// How a pass is made.
+/// The parameters of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass<'a> {
-    /// Vectors computed at once.
+    /// Vectors computed per pass.
     pub(super) copies: usize,
-    /// What is computed when.
+    /// The schedule.
     pub(super) turns: &'a [Turn],
-    /// Whether only the lanes of [`TAIL`] are read and written.
+    /// Whether accesses are limited to the lanes of [`TAIL`].
     pub(super) masked: bool,
-    /// Whether outputs pass by the cache.
+    /// Whether outputs use non-temporal stores.
     pub(super) streaming: bool,
 }
 
@@ -64,7 +64,7 @@ type Value = usize;
 
 const NEVER: u32 = u32::MAX;
 const PINNED: Value = usize::MAX;
-/// Bytes of a place on the stack.
+/// Bytes of a stack slot.
 pub(super) const PLACE: usize = 64;
 
 /// The pass under construction.
@@ -72,23 +72,23 @@ struct Writer<'a, 'b> {
     asm: &'b mut Assembler,
     frame: Frame<'a>,
     pass: Pass<'a>,
-    /// Where the uses of each value begin in `uses`; the next one to come is at `cursor`.
+    /// For each value, the index of its next use in `uses`.
     cursor: Vec<u32>,
     end: Vec<u32>,
     uses: Vec<u32>,
-    /// The register of each value, and its place on the stack.
+    /// The register of each value, and its stack slot.
     home: Vec<Option<u8>>,
     place: Vec<Option<u32>>,
     places: u32,
     vectors: [Option<Value>; 32],
     masks: [Option<Value>; 8],
-    /// The turn being made.
+    /// The current position in the schedule.
     turn: u32,
-    /// Registers of the instruction being made, by bit: vectors, then masks.
+    /// The registers that the current instruction uses, as bits: vectors, then masks.
     busy: u64,
 }
 
-/// Writes one pass; gives the number of places it needs on the stack.
+/// Emits one pass; returns the number of stack slots it needs.
 pub(super) fn write<'a>(asm: &mut Assembler, frame: Frame<'a>, pass: Pass<'a>) -> u32 {
     let mut writer = Writer::new(asm, frame, pass);
     for (turn, &(i, copy)) in pass.turns.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn write<'a>(asm: &mut Assembler, frame: Frame<'a>, pass: Pass<'a>) -
     writer.places
 }
 
-/// Loads the constants and scalars that have registers, before the loops.
+/// Loads the constants and scalars that stay in registers, before the loops.
 pub(super) fn write_pins(asm: &mut Assembler, frame: Frame<'_>) {
     let mut writer = Writer::new(asm, frame, Pass { copies: 1, turns: &[], masked: false, streaming: false });
     for &(id, reg) in frame.pins {
@@ -175,7 +175,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         if at < self.end[value] { self.uses[at as usize] } else { NEVER }
     }
 
-    /// Bytes of a vector of this type.
+    /// Bytes of a vector with this element type.
     fn length(&self, type_: Type) -> usize {
         self.frame.lanes * type_.size()
     }
@@ -189,7 +189,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         pointers.scratch
     }
 
-    /// The elements of a slot that one copy works on.
+    /// The address of the elements of a slot for one copy.
     fn elements(&mut self, slot: u16, size: usize, copy: usize) -> Address {
         let disp = (copy * self.frame.lanes * size) as i32;
         Address::Indexed(self.address_of(slot), self.frame.pointers.index, size as u8, disp)
@@ -199,7 +199,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         Address::At(Gpr::RSP, (place as usize * PLACE) as i32)
     }
 
-    /// Writes a register to the stack.
+    /// Spills a register to the stack.
     fn spill(&mut self, value: Value, reg: u8) {
         let place = self.places;
         self.places += 1;
@@ -213,12 +213,12 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.asm.vector(insn, reg, 0, RegMem::Memory(Self::on_stack(place), bytes), Detail::default());
     }
 
-    /// A register that nobody needs now.
+    /// Returns a free register, spilling a value if necessary.
     fn take(&mut self, type_: Type) -> u8 {
         let mask = self.is_mask(type_);
         let file: &[Option<Value>] =
             if mask { &self.masks } else { &self.vectors[..Frame::registers(self.frame.isa) as usize] };
-        // The first mask register means "no mask", the next is the tail's.
+        // Mask register 0 means "no mask", and register 1 is the tail's.
         let (first, shift) = if mask { (TAIL as usize + 1, 32) } else { (0, 0) };
         let mut farthest = (0, 0, None);
         for (reg, holder) in file.iter().enumerate().skip(first) {
@@ -226,7 +226,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             if value == PINNED || self.busy >> (reg + shift) & 1 == 1 {
                 continue;
             }
-            // Of two equally far, the one that costs nothing to give up.
+            // Among equally distant values, prefer one that can be reloaded without a spill.
             let rank = (self.next_use(value), self.atom_of(value).is_at_hand() as u8, Some((reg as u8, value)));
             if farthest.2.is_none() || (rank.0, rank.1) > (farthest.0, farthest.1) {
                 farthest = rank;
@@ -253,7 +253,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.busy |= 1 << (reg as u32 + if mask { 32 } else { 0 });
     }
 
-    /// Brings a value that is in no register into this one.
+    /// Loads a value into a register.
     fn fill(&mut self, value: Value, reg: u8) {
         let atom = self.atom_of(value);
         let (type_, wide) = (atom.type_, atom.type_.size() == 8);
@@ -270,7 +270,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.asm.vector(insn, reg, 0, from, Detail::default());
     }
 
-    /// The value as an operand in memory, where it is at hand or on the stack.
+    /// The value as a memory operand, if it can be reloaded or was spilled.
     fn in_memory(&mut self, value: Value) -> RegMem {
         let atom = self.atom_of(value);
         let length = self.length(atom.type_);
@@ -291,7 +291,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         }
     }
 
-    /// The register of a value, which is loaded if it has none.
+    /// The register of a value; loads it if necessary.
     fn register(&mut self, value: Value) -> u8 {
         let type_ = self.atom_of(value).type_;
         let mask = self.is_mask(type_);
@@ -306,18 +306,18 @@ impl<'a, 'b> Writer<'a, 'b> {
         reg
     }
 
-    /// Whether the value can be the last operand of an instruction without a register.
+    /// Whether the value can be a memory operand of an instruction.
     fn folds(&self, value: Value, elem: u8) -> bool {
         let type_ = self.atom_of(value).type_;
         self.home[value].is_none() && !self.is_mask(type_) && type_.size() == elem as usize
     }
 
-    /// The last operand: a register, or memory. Nothing may be loaded after it was made.
+    /// The last operand: a register or memory. Nothing may be loaded after this call.
     fn last(&mut self, value: Value, elem: u8) -> RegMem {
         if self.folds(value, elem) { self.in_memory(value) } else { RegMem::Register(self.register(value)) }
     }
 
-    /// The instruction has its operands: those nobody needs any more leave their registers.
+    /// Frees the registers of operands that have no further use.
     fn release(&mut self, atom: &Atom, copy: usize) {
         for &arg in atom.args() {
             let value = self.value(arg, copy);
@@ -341,14 +341,14 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.atom_of(value).is_at_hand() && self.vectors[reg as usize] == Some(PINNED)
     }
 
-    /// Whether the value is in a register that may be overwritten by the instruction being made.
+    /// Whether the value is in a register that the current instruction may overwrite.
     fn dies(&self, value: Value) -> bool {
         let Some(reg) = self.home[value] else { return false };
         let mut later = self.uses[self.cursor[value] as usize..self.end[value] as usize].iter();
         !self.is_pinned(value, reg) && later.all(|&use_| use_ == self.turn)
     }
 
-    /// A register for the result.
+    /// Allocates a register for the result.
     fn result(&mut self, value: Value) -> u8 {
         let type_ = self.atom_of(value).type_;
         let reg = self.take(type_);
@@ -449,7 +449,7 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let to = self.result(value);
                 self.asm.vector(insn, to, first, second, detail);
             }
-            // The result takes the place of the first operand.
+            // The instruction overwrites its first operand.
             _ => {
                 let first = self.register(args[0]);
                 let second = self.register(args[1]);
@@ -462,7 +462,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         }
     }
 
-    /// The same vector in another register.
+    /// Copies a vector to another register.
     fn copied(&mut self, from: u8, type_: Type) -> u8 {
         let to = self.take(type_);
         let insn = if type_.size() == 8 { Insn::Vmovapd } else { Insn::Vmovaps };
@@ -472,7 +472,8 @@ impl<'a, 'b> Writer<'a, 'b> {
 
     fn mul_add(&mut self, value: Value, atom: &Atom, args: &[Value; 3], copy: usize) {
         let elem = atom.type_.size() as u8;
-        // One operand may stay in memory, unless nobody leaves a register to the result: then that one is loaded for it.
+        // One operand may stay in memory, unless no other operand's register is free for the result: that one is then
+        // loaded.
         let folded = [2, 1, 0].into_iter().find(|&n| self.folds(args[n], elem));
         let mut regs = [0; 3];
         for n in (0..3).filter(|&n| Some(n) != folded) {
@@ -496,7 +497,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             8 => [Insn::Vfmadd132pd, Insn::Vfmadd213pd, Insn::Vfmadd231pd],
             _ => [Insn::Vfmadd132ps, Insn::Vfmadd213ps, Insn::Vfmadd231ps],
         };
-        // 132 is result * last + first; 213 first * result + last; 231 first * last + result.
+        // Form 132: result * last + first; 213: first * result + last; 231: first * last + result.
         let (insn, first, last) = match (role, memory) {
             (2, Some(0)) => (forms[2], regs[1], last(self, 0)),
             (2, _) => (forms[2], regs[0], last(self, 1)),

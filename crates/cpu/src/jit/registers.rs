@@ -1,13 +1,13 @@
-//! Where a program's registers lie, for its code to find them.
+//! The mapping from a program's registers to memory slots.
 
 use forerun_plan::Reg;
 
-/// How the caller of a program's code lays out its registers.
+/// The memory layout of registers that the caller of emitted code uses.
 pub(crate) struct RegisterMap<'a> {
     /// The slot of a register.
     pub(crate) of: &'a dyn Fn(Reg) -> u16,
-    /// Whether the elements of a register move; else they are copies of one, a vector long.
+    /// Whether the address of a register advances; otherwise it points to a vector of copies of one element.
     pub(crate) moves: &'a dyn Fn(Reg) -> bool,
-    /// A register that must be in memory at the end, besides the outputs.
+    /// A register that must be stored at the end, besides the outputs.
     pub(crate) watched: Option<Reg>,
 }

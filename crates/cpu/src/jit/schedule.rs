@@ -1,16 +1,16 @@
-//! In what order a pass computes. The steps of one vector wait for each other; on a simple model of the processor, the
-//! one with the longest way to the end goes first among those whose operands are there.
+//! Instruction scheduling within a pass: list scheduling on a simple CPU model. Among atoms with ready operands, the
+//! one with the longest critical path goes first.
 //!
-//! Invariant: an atom comes after those it takes from, and what one copy stores after all that it loads, since an output
-//! may lie where an input does.
+//! Invariant: an atom follows its operands, and the stores of a copy follow all its loads, because an output may alias
+//! an input.
 
 use super::atoms::{Atom, What};
 use super::table::Insn::*;
 
-/// One turn: an atom of one of the copies.
+/// A scheduled item: an atom of one of the copies.
 pub(super) type Turn = (u32, u8);
 
-/// What an atom keeps busy. With vectors of 64 bytes there is one of each.
+/// An execution unit. With 64-byte vectors there is one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Multiply,
@@ -19,7 +19,7 @@ enum Unit {
     Any,
 }
 
-/// The unit an atom needs, and after how many cycles its result is there.
+/// The execution unit of an atom, and its latency in cycles.
 fn cost(atom: &Atom) -> (Unit, u32) {
     match atom.what {
         What::MulAdd => (Unit::Multiply, 4),
@@ -41,13 +41,13 @@ fn cost(atom: &Atom) -> (Unit, u32) {
 /// Cycles between two divisions.
 const DIVISION: u32 = 6;
 
-/// The turns of a pass in the program's order, each atom for all copies.
+/// The program order, with each atom for all copies in turn.
 pub(super) fn in_order(atoms: &[Atom], copies: usize) -> Vec<Turn> {
     let all = atoms.iter().enumerate().filter(|(_, atom)| !atom.is_at_hand());
     all.flat_map(|(i, _)| (0..copies).map(move |copy| (i as u32, copy as u8))).collect()
 }
 
-/// The most values waiting to be used at any time, of those that `counts` is about.
+/// The maximum number of live values, among those that `counts` selects.
 pub(super) fn most_waiting(atoms: &[Atom], turns: &[Turn], copies: usize, counts: &dyn Fn(&Atom) -> bool) -> usize {
     let mut state = Waiting::new(atoms, copies, counts);
     let mut most = 0;
@@ -58,12 +58,12 @@ pub(super) fn most_waiting(atoms: &[Atom], turns: &[Turn], copies: usize, counts
     most
 }
 
-/// How many values wait to be used while turns are taken.
+/// Tracks the number of live values.
 struct Waiting<'a> {
     atoms: &'a [Atom],
     copies: usize,
     counts: &'a dyn Fn(&Atom) -> bool,
-    /// Uses to come of each value.
+    /// The remaining uses of each value.
     uses: Vec<u32>,
     waiting: usize,
 }
@@ -79,7 +79,7 @@ impl<'a> Waiting<'a> {
         Waiting { atoms, copies, counts, uses, waiting: 0 }
     }
 
-    /// Whether a turn leaves more values waiting than there were.
+    /// Whether an item increases the number of live values.
     fn grows(&self, (i, copy): Turn) -> bool {
         let atom = &self.atoms[i as usize];
         let ends = |arg: u32| {
@@ -99,13 +99,13 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// The turns of a pass, in an order that keeps the processor busy with at most about `limit` values waiting.
+/// A schedule that keeps the CPU busy with about `limit` live values at most.
 pub(super) fn by_need(atoms: &[Atom], copies: usize, limit: usize, counts: &dyn Fn(&Atom) -> bool) -> Vec<Turn> {
     let at = |i: u32, copy: u8| i as usize * copies + copy as usize;
     let is_load = |atom: &Atom| matches!(atom.what, What::Load(_) | What::LoadBytes(..));
     let loads = atoms.iter().filter(|atom| is_load(atom)).count() as u32;
     let stores: Vec<u32> = (0..atoms.len() as u32).filter(|&i| atoms[i as usize].is_store()).collect();
-    // Who waits for each atom, how many each waits for, and how long the way to the end is.
+    // The users of each atom, the number of operands it waits for, and the length of its critical path.
     let mut users: Vec<Vec<u32>> = vec![Vec::new(); atoms.len()];
     let mut height = vec![0; atoms.len()];
     let mut needs = vec![0; atoms.len()];
@@ -146,7 +146,7 @@ pub(super) fn by_need(atoms: &[Atom], copies: usize, limit: usize, counts: &dyn 
         let free = (0..open.len()).filter(|&n| is_free(&open[n]));
         let mut chosen = free.filter(|&n| fits(&open[n])).max_by_key(|&n| height[open[n].0 as usize]);
         if chosen.is_none() && open.iter().all(is_free) {
-            // Only values are in the way: go on as the program does, where they are fewest.
+            // Only the limit on live values blocks progress: continue in program order.
             chosen = (0..open.len()).min_by_key(|&n| open[n]);
         }
         let Some(n) = chosen else {

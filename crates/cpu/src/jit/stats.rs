@@ -1,26 +1,26 @@
-//! Counts of what became machine code.
+//! Statistics of machine code.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static EMITTED: AtomicUsize = AtomicUsize::new(0);
 static INTERPRETED: AtomicUsize = AtomicUsize::new(0);
 
-/// Spans of memory that are mapped for code.
+/// Memory spans that are mapped for code.
 pub(super) static SPANS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many programs became machine code, how many did not though they were large enough, and what it takes.
+/// The number of compiled and interpreted programs, and the memory for code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeStats {
-    /// Programs that became machine code.
+    /// Programs compiled to machine code.
     pub emitted: usize,
-    /// Programs that have an instruction without machine code, or were refused memory.
+    /// Large programs without machine code: an instruction is not supported, or memory was refused.
     pub interpreted: usize,
-    /// Spans of memory with code in them; many programs share one.
+    /// Memory spans with code; many programs share one.
     pub spans: usize,
 }
 
 impl CodeStats {
-    /// The figures of the process, so far.
+    /// The current statistics of the process.
     pub fn now() -> CodeStats {
         CodeStats {
             emitted: EMITTED.load(Ordering::Relaxed),

@@ -1,8 +1,8 @@
-//! The instructions that emitted code is made of, one row each: how it is encoded with and without AVX-512.
+//! The instructions that emitted code uses, one row each, with their encodings for AVX and AVX-512.
 //!
-//! Invariant: a row is what the processor's manual says; the bytes are checked against an assembler's in `encode.rs`.
+//! Invariant: a row matches the CPU manual; `bytes.rs` compares the bytes with those of another assembler.
 
-/// Where an instruction's operands stand in its encoding.
+/// The operand encoding of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Result, first operand, second operand or memory.
@@ -11,19 +11,19 @@ pub(super) enum Form {
     Rm,
     /// Result or memory, operand.
     Mr,
-    /// Result, operand, an immediate; this number stands for the result's register.
+    /// Result, operand, immediate; this number is in the `reg` field.
     Shift(u8),
 }
 
 /// How one instruction is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// The prefix, as a number: none, 66, F3, F2.
+    /// The prefix: 0 for none, then 66, F3, F2.
     pub(super) prefix: u8,
     /// The opcode map: 0F, 0F38, 0F3A.
     pub(super) map: u8,
     pub(super) opcode: u8,
-    /// Bytes of an element: they give the vector's length, and what a broadcast from memory reads.
+    /// Element size in bytes: it determines the vector length and the width of a broadcast from memory.
     pub(super) elem: u8,
     /// The W bit of the AVX form; `None` if there is none.
     pub(super) vex: Option<u8>,
@@ -156,7 +156,7 @@ table! {
     Vpcmpd 1 3 0x1f 4 - 0 Rvm imm;
     Vpcmpq 1 3 0x1f 8 - 1 Rvm imm;
     Vptestmd 1 2 0x27 4 - 0 Rvm;
-    // Conversions: the element is that of the wider side.
+    // Conversions: the element size is that of the wider side.
     Vcvtdq2ps 0 1 0x5b 4 0 0 Rm;
     Vcvttps2dq 2 1 0x5b 4 0 0 Rm;
     Vcvtdq2pd 2 1 0xe6 8 0 0 Rm;
@@ -185,7 +185,7 @@ table! {
     Vbroadcastsd 1 2 0x19 8 0 1 Rm;
     Vpmovsxbd 1 2 0x21 4 0 0 Rm;
     Vpmovdb 2 2 0x31 4 - 0 Mr;
-    // Masks of AVX-512: encoded as AVX instructions of a length of their own.
+    // AVX-512 mask instructions: encoded as AVX instructions with a fixed length.
     Kandw 0 1 0x41 4 0 - Rvm;
     Korw 0 1 0x45 4 0 - Rvm;
     Kxorw 0 1 0x47 4 0 - Rvm;
@@ -196,7 +196,7 @@ table! {
 }
 
 impl Insn {
-    /// Whether the operands may change places. (Of two NaN operands the first is kept, which counts for nothing.)
+    /// Whether the operands can be swapped. (This may change which of two NaNs is returned, which does not matter.)
     pub(super) const fn commutes(self) -> bool {
         use Insn::*;
         matches!(
@@ -231,7 +231,7 @@ impl Insn {
         )
     }
 
-    /// Whether it works on mask registers alone.
+    /// Whether the instruction only uses mask registers.
     pub(super) const fn is_of_masks(self) -> bool {
         use Insn::*;
         matches!(self, Kandw | Korw | Kxorw | Knotw | KloadW | KstoreW | KmovD)

@@ -1,5 +1,5 @@
-//! The verbs of the bodies' scripts as machine instructions: for each the same arithmetic, in the same order, as the
-//! vectors of `simd` have it, so that the bits are theirs.
+//! Lowers the verbs of scripts to machine instructions, with the same arithmetic in the same order as the vectors of
+//! `simd`, so that the bits are equal.
 
 use super::atoms::{AtomList, Id, Type, What};
 use super::table::Insn::{self, *};
@@ -12,10 +12,10 @@ const UNORDERED: u8 = 0x03;
 const NOT_EQUAL: u8 = 0x04;
 const ORDERED: u8 = 0x07;
 
-/// The truth table of "the second where the third holds, else the first".
+/// The truth table of "the second where the third is set, otherwise the first".
 const BY_THIRD: u8 = 0xd8;
 
-/// The instruction of four that has this type.
+/// Selects the instruction for this type.
 fn of_type(type_: Type, [single, double, int, long]: [Insn; 4]) -> Insn {
     match type_ {
         Type::F32 => single,
@@ -30,7 +30,7 @@ const OR: [Insn; 4] = [Vorps, Vorpd, Vpord, Vporq];
 const XOR: [Insn; 4] = [Vxorps, Vxorpd, Vpxord, Vpxorq];
 
 impl AtomList {
-    /// A number in every lane.
+    /// A constant in every lane.
     pub(super) fn number(&mut self, type_: Type, value: f64) -> Id {
         let bits = match type_ {
             Type::F32 => (value as f32).to_bits() as u64,
@@ -42,7 +42,7 @@ impl AtomList {
         self.constant(type_, bits)
     }
 
-    /// The highest bit of a float, or all others.
+    /// A mask of the sign bit of a float, or of all other bits.
     fn sign_bit(&mut self, type_: Type, flipped: bool) -> Id {
         let (sign, all) = if type_ == Type::F32 { (1 << 31, u32::MAX as u64) } else { (1 << 63, u64::MAX) };
         self.constant(type_, if flipped { all ^ sign } else { sign })
@@ -86,7 +86,7 @@ impl AtomList {
         self.of(XOR, a, ones)
     }
 
-    /// A mask with lanes of that many bytes.
+    /// Converts a mask to lanes of this many bytes.
     pub(super) fn truth_as(&mut self, mask: Id, size: usize) -> Id {
         match (self.type_of(mask), size) {
             (Type::Truth, 8) if !self.is_wide() => self.insn(Vpmovsxdq, Type::WideTruth, &[mask]),
@@ -95,7 +95,7 @@ impl AtomList {
         }
     }
 
-    /// The lower halves of lanes of 8 bytes.
+    /// The lower halves of 8-byte lanes.
     pub(super) fn halved(&mut self, wide: Id, type_: Type) -> Id {
         if self.is_wide() {
             return self.insn(Vpmovqd, type_, &[wide]);
@@ -122,7 +122,7 @@ impl AtomList {
         self.insn_with(insn, how, result, &[a, b])
     }
 
-    /// Whether neither is NaN.
+    /// Whether the value is not NaN.
     pub(super) fn ordered(&mut self, a: Id) -> Id {
         self.compare_floats(ORDERED, a, a)
     }
@@ -138,7 +138,7 @@ impl AtomList {
             return self.compare_floats(how, a, b);
         }
         if type_.is_truth() {
-            // False is less than true.
+            // On truth values, false < true.
             return match verb {
                 Verb::Eq => {
                     let differ = self.xor(a, b);
@@ -181,7 +181,7 @@ impl AtomList {
         self.compare(Verb::Le, a, b)
     }
 
-    /// Whether not zero; NaN is not.
+    /// Whether nonzero; false for NaN.
     pub(super) fn is_not_zero(&mut self, a: Id) -> Id {
         let type_ = self.type_of(a);
         let zero = self.number(type_, 0.0);
@@ -192,13 +192,13 @@ impl AtomList {
         self.not(zero)
     }
 
-    /// A pair of elements' bits that a shift moves together.
+    /// Shifts the bits of each element.
     pub(super) fn shift(&mut self, insn: Insn, a: Id, by: u8) -> Id {
         let type_ = self.type_of(a);
         self.insn_with(insn, by, type_, &[a])
     }
 
-    /// The larger or smaller of floats: NaN if either is.
+    /// The larger or smaller float; NaN if either is NaN.
     fn extreme_float(&mut self, [single, double]: [Insn; 2], a: Id, b: Id) -> Id {
         let (nan, other) = (self.compare_floats(UNORDERED, a, a), self.of([single, double, single, double], a, b));
         self.select(nan, a, other)
@@ -210,7 +210,7 @@ impl AtomList {
         if self.is_wide() {
             return self.of([Vscalefps, Vscalefpd, Vscalefps, Vscalefpd], a, n);
         }
-        // By two factors, as the reference does it.
+        // Two factors, like the reference.
         let (to_int, int, place, bias, shift) = match type_ {
             Type::F32 => (Vcvttps2dq, Type::I32, 23, 127.0, Vpslld),
             _ => (Vcvttpd2dq, Type::I64, 52, 1023.0, Vpsllq),
@@ -246,7 +246,7 @@ impl AtomList {
                 let back = self.shift(Vpsllq, e, 52);
                 (self.insn(Vpsubq, Type::F64, &[a, back]), self.insn(Vcvtqq2pd, Type::F64, &[e]))
             }
-            // The exponent stays biased, hence positive, and becomes a float in the mantissa of 2^52.
+            // The biased exponent is positive; placing it in the mantissa of 2^52 converts it to a float.
             (_, false) => {
                 let bias = 1023u64 << 52;
                 let offset = self.constant(Type::I64, bias - (2f64 / 3.0).to_bits());
@@ -264,7 +264,7 @@ impl AtomList {
         }
     }
 
-    /// The product of 64-bit integers where no instruction has it: three products of halves.
+    /// The product of 64-bit integers without an instruction for it: three products of halves.
     fn long_product(&mut self, a: Id, b: Id) -> Id {
         let long = Type::I64;
         let (a_high, b_high) = (self.shift(Vpsrlq, a, 32), self.shift(Vpsrlq, b, 32));
@@ -312,7 +312,7 @@ impl AtomList {
                 self.or(magnitude, sign)
             }
             Verb::Scale => self.scale(a, b),
-            // Division of integers, and powers, are the reference's, element by element.
+            // Integer division and powers use the reference, element by element, so there is no machine code.
             _ => return None,
         })
     }
@@ -360,7 +360,7 @@ impl AtomList {
         })
     }
 
-    /// What a step of a script becomes; `None` if there are no instructions for it.
+    /// Lowers one step of a script; `None` if there are no instructions for it.
     pub(super) fn step(&mut self, verb: Verb, type_: Type, args: &[Id]) -> Option<Id> {
         match (verb, args) {
             (Verb::Constant(bits), _) if !type_.is_truth() => Some(self.number(type_, f64::from_bits(bits))),

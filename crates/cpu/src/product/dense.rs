@@ -1,4 +1,4 @@
-//! One block of a product, on one thread: the one place that knows which library multiplies.
+//! The product of one block on one thread. Only this module knows which library multiplies.
 
 use super::{narrow, small, vector};
 use crate::copy;
@@ -20,13 +20,13 @@ impl Matrix {
         Matrix { first, rows, columns }
     }
 
-    /// With rows and columns exchanged.
+    /// The transposed matrix.
     pub(crate) fn transposed(self) -> Matrix {
         Matrix { first: self.first, rows: self.columns, columns: self.rows }
     }
 }
 
-/// What is known of a product when it is compiled.
+/// The properties of a product known at compile time.
 #[derive(Clone, Copy)]
 pub(crate) struct Extents {
     pub(crate) m: usize,
@@ -42,7 +42,7 @@ pub(crate) type Block = unsafe fn(usize, usize, usize, Matrix, Matrix, *mut u8, 
 /// The routine for a dtype and a shape.
 pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
     match dtype {
-        // A product with a vector is bound by reading the matrix.
+        // A matrix-vector product is bound by reading the matrix.
         DType::F32 | DType::F64 if e.n == 1 && vector::takes(e.a) => vector::by_column(isa, dtype),
         DType::F32 | DType::F64 if e.m == 1 && vector::takes((e.b.1, e.b.0)) => vector::by_row(isa, dtype),
         DType::F32 if e.m * e.n * e.k <= TINY && e.b.1 == 1 && e.n == 4 => strip::<f32, 4>,
@@ -53,12 +53,12 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::F32 if e.m * e.n * e.k <= TINY => plain::<f32>,
         DType::F64 if e.m * e.n * e.k <= TINY => plain::<f64>,
         DType::F32 | DType::F64 if small::takes(e.m, e.n, e.k) => small::find(isa, dtype),
-        // The library packs such a B element by element: 1.3 times slower in all.
+        // The library packs such a B element by element, which makes the whole product 1.3 times slower.
         DType::F32 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f32>,
         DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f64>,
         DType::F32 => library::<f32>,
         DType::F64 => library::<f64>,
-        // What wraps, wraps with a sign and without.
+        // Wrapping arithmetic is the same with and without a sign.
         DType::I8 | DType::U8 => plain::<i8>,
         DType::I16 | DType::U16 => plain::<i16>,
         DType::I32 | DType::U32 => plain::<i32>,
@@ -70,7 +70,7 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
     }
 }
 
-/// Multiply-adds below which the library's start weighs more than the work.
+/// Below this many multiply-adds, the library's overhead exceeds the work.
 const TINY: usize = 256;
 
 pub(super) unsafe fn library<T: Copy + Default + From<u8> + 'static>(
@@ -82,7 +82,7 @@ pub(super) unsafe fn library<T: Copy + Default + From<u8> + 'static>(
     c: *mut u8,
     c_rows: usize,
 ) {
-    // SAFETY: the caller promises the elements of the three matrices.
+    // SAFETY: the caller guarantees the elements of the three matrices.
     unsafe {
         gemm::gemm(
             m,
@@ -108,18 +108,18 @@ pub(super) unsafe fn library<T: Copy + Default + From<u8> + 'static>(
     }
 }
 
-/// Rows of the result for which a copy of B pays.
+/// The minimum number of result rows for which copying B pays off.
 const WORTH_TRANSPOSING: usize = 64;
 
-/// Elements of B that are copied at a time.
+/// Elements of B copied at a time.
 const PANEL: usize = 2 << 20;
 
 thread_local! {
-    /// Where a panel of B lies while it is multiplied. Kept, since panels follow each other; as large as one at most.
+    /// The buffer for a panel of B. It is kept between panels, and is at most as large as one.
     static SCRATCH: RefCell<Vec<MaybeUninit<u64>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// As [`library`], for a B whose columns are adjacent: panels of it are copied to rows first.
+/// Like [`library`], for a B with contiguous columns: copies panels of it to row-major order first.
 unsafe fn transposed<T: Copy + Default + From<u8> + 'static>(
     m: usize,
     n: usize,
@@ -138,7 +138,7 @@ unsafe fn transposed<T: Copy + Default + From<u8> + 'static>(
         let panel = scratch.as_mut_ptr().cast::<T>();
         for column in (0..n).step_by(width) {
             let width = width.min(n - column);
-            // SAFETY: the caller promises the elements of the three matrices, and the panel has `k * width` elements.
+            // SAFETY: the caller guarantees the elements of the three matrices, and the panel has `k * width` elements.
             unsafe {
                 let from = b.first.cast::<T>().offset(column as isize * b.columns);
                 copy::transpose((k, width), (from, b.columns), (panel, width as isize));
@@ -149,8 +149,8 @@ unsafe fn transposed<T: Copy + Default + From<u8> + 'static>(
     });
 }
 
-/// As [`plain`], for rows of B and C of `N` adjacent elements: the sums of a row stay in registers. The same order of
-/// additions, so the same bits.
+/// Like [`plain`], for rows of B and C with `N` contiguous elements: the sums of a row stay in registers. The order of
+/// additions is the same, so the bits are too.
 unsafe fn strip<T: forerun_ops::Num + 'static, const N: usize>(
     m: usize,
     _: usize,
@@ -161,7 +161,7 @@ unsafe fn strip<T: forerun_ops::Num + 'static, const N: usize>(
     c_rows: usize,
 ) {
     let (from_a, from_b, c) = (a.first.cast::<T>(), b.first.cast::<T>(), c.cast::<T>());
-    // SAFETY: the caller promises the elements of the three matrices, and B and C have rows of N.
+    // SAFETY: the caller guarantees the elements of the three matrices, and B and C have `N` columns.
     unsafe {
         for row in 0..m {
             let from_a = from_a.offset(row as isize * a.rows);
@@ -177,7 +177,8 @@ unsafe fn strip<T: forerun_ops::Num + 'static, const N: usize>(
     }
 }
 
-/// For integers and for tiny floats: row by row, `k` in order, so that the inner loop runs along rows of B and C.
+/// For integers and tiny float products: row by row with `k` in order, so that the inner loop runs along rows of B and
+/// C.
 unsafe fn plain<T: forerun_ops::Num + 'static>(
     m: usize,
     n: usize,
@@ -187,10 +188,10 @@ unsafe fn plain<T: forerun_ops::Num + 'static>(
     c: *mut u8,
     c_rows: usize,
 ) {
-    /// Columns at a time: their sums stay in the first-level cache.
+    /// Columns at a time: their sums stay in the L1 cache.
     const STRIP: usize = 512;
     let (from_a, from_b, c) = (a.first.cast::<T>(), b.first.cast::<T>(), c.cast::<T>());
-    // SAFETY: the caller promises the elements of the three matrices.
+    // SAFETY: the caller guarantees the elements of the three matrices.
     unsafe {
         for column in (0..n).step_by(STRIP) {
             let width = STRIP.min(n - column);

@@ -1,17 +1,17 @@
-//! How a product is cut into blocks of its result.
+//! The partition of a product into blocks of its result.
 
 use std::ops::Range;
 
-/// Multiply-adds of a product that is not worth cutting, about 128^3.
+/// Products of up to this many multiply-adds, about 128^3, are not split.
 const SMALL: usize = 1 << 21;
 
-/// Multiply-adds of a product with a vector that is not worth cutting: every element of the matrix is read for one.
+/// The same for matrix-vector products, which read every matrix element for one multiply-add.
 const SMALL_VECTOR: usize = 1 << 18;
 
-/// Multiply-adds of one product of a batch whose start weighs as much as its work.
+/// For batched products of this many multiply-adds, the overhead equals the work.
 const TINY: usize = 256;
 
-/// A grid of blocks over an `m x n` result. A function of the extents alone.
+/// A grid of blocks over an `m x n` result. It depends on the extents only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     m: usize,
@@ -33,8 +33,8 @@ impl Grid {
             64..1024 => 8,
             _ => 16,
         };
-        // Columns first: each thread then packs its own part of B once, and A, which is packed for every column of
-        // blocks, is the cheaper one to pack. But no narrow blocks beside many rows.
+        // Split columns first: each thread then packs its own part of B once, and A, which every column of blocks packs
+        // again, is cheaper to pack. Avoid narrow blocks with many rows.
         let (mut down, mut across) = (1, 1);
         while down * across < wanted {
             let (height, width) = (m / down, n / across);
@@ -70,7 +70,7 @@ impl Grid {
     }
 }
 
-/// Part `i` of `parts` even parts of `0 .. length`, cut at multiples of the micro-tile.
+/// Part `i` of `parts` equal parts of `0 .. length`, aligned to the micro-tile.
 fn cut(length: usize, parts: usize, i: usize, micro: usize) -> Range<usize> {
     let units = length.div_ceil(micro);
     let at = |i: usize| (units * i / parts * micro).min(length);

@@ -1,7 +1,7 @@
-//! Inner products of two dense vectors: bound by reading them, so long ones are cut.
+//! Inner products of two dense vectors. They are bound by memory bandwidth, so long ones are split.
 //!
-//! Invariant: elements are multiplied and added in blocks of fixed length at fixed places, and the blocks in a binary tree by
-//! their number, as in reductions. So the bits depend on the length alone, not on who computed which block.
+//! Invariant: products are added in blocks of fixed length at fixed positions, and the blocks in a binary tree by their
+//! index, as in reductions. The bits depend only on the length.
 
 use crate::partition;
 use crate::pointwise::Shared;
@@ -12,13 +12,13 @@ use forerun_ops::NumFloat;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Elements of a block.
+/// Elements per block.
 const BLOCK: usize = 2048;
 
 /// Computes the inner product of `k` elements each of `a` and `b` into `to`: `(k, a, b, to, team)`, `k` at least 1.
 pub(super) type Inner = unsafe fn(usize, *const u8, *const u8, *mut u8, &dyn Team);
 
-/// The routine for a dtype; none for what is not a float of its own arithmetic.
+/// The routine for a dtype; `None` if it is not a float with its own arithmetic.
 pub(super) fn find(isa: Isa, dtype: DType) -> Option<Inner> {
     fn of_set<S: Set<F32: Memory<Elem = f32>, F64: Memory<Elem = f64>>>(dtype: DType) -> Option<Inner> {
         match dtype {
@@ -47,7 +47,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
 ) {
     let (a, b, to) = (a.cast::<V::Elem>(), b.cast::<V::Elem>(), to.cast::<V::Elem>());
     if k < 2 * PIECE || team.width() == 1 {
-        // SAFETY: the caller promises the elements; the backend has checked the instruction set.
+        // SAFETY: the caller guarantees the elements; the backend has checked the instruction set.
         unsafe { to.write(S::vectorize(Whole::<V>(Run { a, b, count: k, kind: PhantomData }))) };
         return;
     }
@@ -61,7 +61,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
         let from = chunk * per_chunk * BLOCK;
         let count = (per_chunk * BLOCK).min(k - from);
         let (a, b) = vectors.get();
-        // SAFETY: the elements of one chunk; each chunk has a partial result of its own.
+        // SAFETY: the elements of one chunk; each chunk has its own partial result.
         unsafe {
             let run = Run::<V> { a: a.add(from), b: b.add(from), count, kind: PhantomData };
             partials.at(chunk).write(S::vectorize(run));
@@ -70,17 +70,17 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
     let mut lanes = [V::Elem::ZERO; WIDTH];
     for chunk in 0..chunks {
-        // SAFETY: every chunk has been written.
+        // SAFETY: every chunk was written.
         let mut part = unsafe { partials.at(chunk).read() };
-        // The scalar type as a vector of itself keeps this off the vector features.
+        // Using the scalar type as a one-lane vector avoids the vector features here.
         cascade.push::<Lanes<V::Elem, 1>, Sum>(&mut part, WIDTH, per_chunk.trailing_zeros() as usize);
     }
     cascade.finish::<Lanes<V::Elem, 1>, Sum>(&mut lanes, WIDTH);
-    // SAFETY: the caller promises a result.
+    // SAFETY: the caller guarantees a result.
     unsafe { to.write(tree::<V::Elem, Sum>(lanes)) };
 }
 
-/// Elements of both vectors from a block on, whose products are added up in 64 lanes.
+/// A range of both vectors that starts at a block; its products are added in 64 lanes.
 struct Run<V: Memory> {
     a: *const V::Elem,
     b: *const V::Elem,
@@ -88,7 +88,7 @@ struct Run<V: Memory> {
     kind: PhantomData<V>,
 }
 
-/// The same, added up.
+/// The same, reduced to one sum.
 struct Whole<V: Memory>(Run<V>);
 
 impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
@@ -106,7 +106,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
         let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut lanes = [V::Elem::ZERO; WIDTH];
         for at in (0..self.count).step_by(BLOCK) {
-            // SAFETY: elements of the run.
+            // SAFETY: the elements belong to the run.
             let mut block = unsafe { self.block(at, BLOCK.min(self.count - at)) };
             if self.count <= BLOCK {
                 return block;
@@ -126,7 +126,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Run<V> {
         // 64 lanes are 4 or 8 vectors.
         let mut held = [V::constant(0.0); 8];
         let held = &mut held[..WIDTH / V::LANES];
-        // SAFETY: the caller promises the elements: whole groups of lanes, then what is left.
+        // SAFETY: the caller guarantees the elements: full groups of lanes, then the tail.
         unsafe {
             let (a, b) = (self.a.add(at), self.b.add(at));
             let whole = count - count % WIDTH;

@@ -1,8 +1,8 @@
-//! Matrix products, with the pointwise program that follows them.
+//! Matrix products, fused with the pointwise program that follows them.
 //!
-//! Invariant: what is cut, and where, is a function of the extents and the dtype alone, and the dimension summed over is
-//! cut in inner products only, whose order of additions does not show it; so the bits of a product do not depend on how
-//! many threads computed it.
+//! Invariant: the partition depends only on the extents and the dtype. The contracted dimension is split in inner
+//! products only, whose order of additions does not depend on the split. The bits of a product therefore do not depend
+//! on the number of threads.
 
 mod dense;
 mod grid;

@@ -1,6 +1,6 @@
-//! Matrix products, with the pointwise program that follows them.
+//! The kernel of a matrix product, fused with the pointwise program that follows it (its tail).
 //!
-//! Invariant: as for the whole room.
+//! Invariant: that of the parent module.
 
 use super::dense;
 use super::grid::Grid;
@@ -26,7 +26,7 @@ pub(crate) struct Multiply {
     b: (isize, isize),
     grid: Grid,
     multiply: dense::Block,
-    /// For two dense vectors.
+    /// Set for the product of two dense vectors.
     inner: Option<Inner>,
     tail: Option<Tail>,
 }
@@ -36,10 +36,10 @@ struct Tail {
     inputs: usize,
 }
 
-/// Multiply-adds of products that one thread takes at a time, about.
+/// The approximate number of multiply-adds that one thread takes at a time.
 const TOGETHER: usize = 1 << 16;
 
-/// Inputs of a tail that need no allocation.
+/// Tails with up to this many inputs need no allocation.
 const TAIL_INPUTS: usize = 32;
 
 impl Multiply {
@@ -70,7 +70,7 @@ impl Multiply {
         }
     }
 
-    /// Offsets of matrix `index` of the stack in A and in B.
+    /// The offsets of matrix `index` of the batch in A and B.
     fn offsets(&self, index: usize) -> (isize, isize) {
         let (mut left, mut a, mut b) = (index, 0, 0);
         for &(extent, a_stride, b_stride) in self.batch.iter().rev() {
@@ -82,11 +82,11 @@ impl Multiply {
         (a, b)
     }
 
-    /// Computes one block of the grid of one matrix; the team may help with an inner product.
+    /// Computes one block of one matrix; the team may help with an inner product.
     unsafe fn block(&self, io: Io<'_>, matrix: usize, rows: Range<usize>, columns: Range<usize>, team: &dyn Team) {
         let size = self.dtype.size();
         let (a, b) = self.offsets(matrix);
-        // SAFETY: a block of the matrices that the caller promises.
+        // SAFETY: a block of the matrices that the caller guarantees.
         unsafe {
             let a = io.inputs[0].offset((a + rows.start as isize * self.a.0) * size as isize);
             let b = io.inputs[1].offset((b + columns.start as isize * self.b.1) * size as isize);
@@ -102,9 +102,9 @@ impl Multiply {
 }
 
 impl Tail {
-    /// Runs the tail over a block of a matrix, while it is in the cache.
+    /// Runs the tail over a block of a matrix while it is cached.
     unsafe fn run(&self, io: Io<'_>, matrix: usize, (m, n): (usize, usize), rows: Range<usize>, columns: Range<usize>) {
-        // SAFETY: elements of the result, which the caller promises.
+        // SAFETY: elements of the result, which the caller guarantees.
         unsafe {
             if columns.len() == n {
                 let first = matrix * m;
@@ -131,7 +131,7 @@ impl Executable for Multiply {
         if size == 0 {
             return;
         }
-        // SAFETY: the caller's promise covers every block, and the tail's inputs.
+        // SAFETY: the caller's guarantee covers every block and the tail's inputs.
         unsafe {
             let mut few = [std::ptr::null(); TAIL_INPUTS];
             let many: Vec<*const u8>;
@@ -167,7 +167,7 @@ impl Executable for Multiply {
             if pieces == 1 || team.width() == 1 || !self.grid.worth_splitting() {
                 (0..pieces).for_each(|i| piece(i, team));
             } else {
-                // Small products go together: to take each by itself would cost more than to compute it.
+                // Group small products: handing out each one would cost more than computing it.
                 let together = (TOGETHER / (self.m * self.n * self.k)).clamp(1, pieces);
                 team.split(pieces.div_ceil(together), &|i| {
                     (i * together..pieces.min((i + 1) * together)).for_each(|i| piece(i, &Solo));

@@ -1,7 +1,7 @@
-//! Products of half floats: panels of both matrices are widened to single precision and multiplied there, and what comes of
-//! it is rounded once.
+//! Products of half floats: panels of both matrices are widened to single precision and multiplied, and the result is
+//! rounded once.
 //!
-//! Invariant: the dimension summed over is never cut, so nothing is rounded but sums that are done.
+//! Invariant: the contracted dimension is never split, so only complete sums are rounded.
 
 use super::dense::{Matrix, library};
 use forerun_base::{BFloat16, Float16};
@@ -31,28 +31,28 @@ impl Narrow for BFloat16 {
     }
 }
 
-/// Elements of a panel, about.
+/// The approximate number of elements per panel.
 const PANEL: usize = 256 * 1024;
 
 thread_local! {
-    /// A panel of A, one of B, and their product. Kept, since panels follow each other.
+    /// A panel of A, one of B, and their product. The buffers are reused.
     static SCRATCH: RefCell<[Vec<f32>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
 }
 
-/// Rows `0 .. rows` and columns `0 .. columns` of a matrix, widened, row by row.
+/// Copies `rows` rows and `columns` columns of a matrix, widened, in row-major order.
 ///
 /// # Safety
-/// The matrix must reach them.
+/// The matrix must have these elements.
 unsafe fn widen<H: Narrow>(from: Matrix, rows: usize, columns: usize, to: &mut Vec<f32>) {
     to.clear();
     for row in 0..rows as isize {
         let first = from.first.cast::<H>().wrapping_offset(row * from.rows);
-        // SAFETY: elements of the matrix, which the caller promises.
+        // SAFETY: elements of the matrix, which the caller guarantees.
         to.extend((0..columns as isize).map(|column| unsafe { first.offset(column * from.columns).read() }.widen()));
     }
 }
 
-/// As every block of a product: `c = a * b`.
+/// Computes a block of a product: `c = a * b`.
 ///
 /// # Safety
 /// As for [`super::dense::Block`].
@@ -62,13 +62,13 @@ pub(super) unsafe fn block<H: Narrow>(m: usize, n: usize, k: usize, a: Matrix, b
         for column in (0..n).step_by(width) {
             let width = width.min(n - column);
             let first = b.first.cast::<H>().wrapping_offset(column as isize * b.columns);
-            // SAFETY: columns of B, which the caller promises.
+            // SAFETY: columns of B, which the caller guarantees.
             unsafe { widen::<H>(Matrix { first: first.cast(), ..b }, k, width, right) };
             for row in (0..m).step_by(height) {
                 let height = height.min(m - row);
                 let first = a.first.cast::<H>().wrapping_offset(row as isize * a.rows);
                 made.resize(height * width, 0.0);
-                // SAFETY: rows of A and elements of C, which the caller promises; the panels are dense.
+                // SAFETY: rows of A and elements of C, which the caller guarantees; the panels are dense.
                 unsafe {
                     widen::<H>(Matrix { first: first.cast(), ..a }, height, k, left);
                     let dense =

@@ -1,6 +1,6 @@
-//! Products of a matrix and a vector: bound by reading the matrix, so it is read once, in the order it lies.
+//! Matrix-vector products. They are bound by reading the matrix, which is therefore read once, in memory order.
 //!
-//! Invariant: a result is summed in an order that depends on `k` and on how the matrix lies, not on its row.
+//! Invariant: the order of additions depends only on `k` and the layout of the matrix, not on the row.
 
 use super::dense::{Block, Matrix};
 use crate::simd::{Isa, Memory, Set, Work, collect};
@@ -8,17 +8,17 @@ use forerun_base::DType;
 use forerun_ops::{Num, NumFloat};
 use std::marker::PhantomData;
 
-/// Whether a matrix with these strides can be read along rows or along columns.
+/// Whether a matrix with these strides is contiguous along rows or columns.
 pub(crate) fn takes((rows, columns): (isize, isize)) -> bool {
     columns == 1 || rows == 1
 }
 
-/// The routine for a result of one column: `a` is the matrix, `b` the vector.
+/// The routine for a result with one column: `a` is the matrix, `b` the vector.
 pub(crate) fn by_column(isa: Isa, dtype: DType) -> Block {
     find::<false>(isa, dtype)
 }
 
-/// The routine for a result of one row: `b` transposed is the matrix, `a` the vector.
+/// The routine for a result with one row: `b` transposed is the matrix, `a` the vector.
 pub(crate) fn by_row(isa: Isa, dtype: DType) -> Block {
     find::<true>(isa, dtype)
 }
@@ -49,7 +49,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
 ) {
     let (rows, matrix, vector, vector_step, step) =
         if ROW { (n, b.transposed(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
-    // SAFETY: the caller promises the elements; the backend has checked the instruction set.
+    // SAFETY: the caller guarantees the elements; the backend has checked the instruction set.
     unsafe {
         S::vectorize(Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData })
     }
@@ -66,14 +66,14 @@ struct Product<V: Memory> {
     kind: PhantomData<V>,
 }
 
-/// Elements of the vector that are made adjacent at a time, and rows of a strip.
+/// Elements of the vector that are copied to contiguous memory at a time; also the rows per strip.
 const RUN: usize = 1024;
 
-/// Rows that are read at a time, and the accumulators of each: their products hide each other's latency.
+/// Rows read at a time, and accumulators per row: enough to hide the latency of multiply-adds.
 const ROWS: usize = 4;
 const SUMS: usize = 2;
 
-/// Columns that are read at a time.
+/// Columns read at a time.
 const COLUMNS: usize = 8;
 
 impl<V: Memory<Elem: Num> + NumFloat> Work for Product<V> {
@@ -85,11 +85,11 @@ impl<V: Memory<Elem: Num> + NumFloat> Work for Product<V> {
 }
 
 impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
-    /// A run of the vector without gaps.
+    /// Copies a run of the vector to contiguous memory.
     #[inline(always)]
     fn adjacent(&self, start: usize, count: usize) -> [V::Elem; RUN] {
         let from = self.vector.cast::<V::Elem>();
-        // SAFETY: elements of the vector, and all-zero bits are the float zero.
+        // SAFETY: elements of the vector; all-zero bits are the float 0.
         unsafe {
             let mut run = [std::mem::zeroed(); RUN];
             for (i, to) in run[..count].iter_mut().enumerate() {
@@ -99,14 +99,14 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// Each row times the vector. Several rows at a time share what is read of the vector.
+    /// Multiplies each row by the vector. Several rows at a time share the loads of the vector.
     #[inline(always)]
     fn along_rows(&self) {
         let mut start = 0;
         while start < self.k {
             let count = RUN.min(self.k - start);
             if self.vector_step == 1 {
-                // SAFETY: elements of the vector, which lie side by side.
+                // SAFETY: elements of the vector, which are contiguous.
                 let part = unsafe { std::slice::from_raw_parts(self.vector.cast::<V::Elem>().add(start), count) };
                 self.all_rows(start, part);
             } else {
@@ -116,12 +116,12 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// All rows times a part of the vector, which begins at `start`.
+    /// Multiplies all rows by the part of the vector that begins at `start`.
     #[inline(always)]
     fn all_rows(&self, start: usize, vector: &[V::Elem]) {
         let mut row = 0;
-        // Loops, not closures: one that is not inlined would lack the instruction set.
-        // SAFETY: rows of the matrix, and as many of its columns as the vector has elements.
+        // Loops instead of closures: a closure that is not inlined would lack the instruction set. SAFETY: rows of the
+        // matrix, and as many of its columns as the vector has elements.
         unsafe {
             while row + ROWS <= self.rows {
                 self.some_rows::<ROWS>(row, start, vector);
@@ -134,15 +134,15 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// `N` rows from `row` on times a part of the vector.
+    /// Multiplies `N` rows from `row` on by a part of the vector.
     ///
     /// # Safety
-    /// They must be rows of the matrix, and the part one of its columns.
+    /// The rows must exist, and the part must match columns of the matrix.
     #[inline(always)]
     unsafe fn some_rows<const N: usize>(&self, row: usize, start: usize, vector: &[V::Elem]) {
         debug_assert!(row + N <= self.rows && start + vector.len() <= self.k);
         let count = vector.len();
-        // SAFETY: elements of the matrix's rows, whole vectors and then the rest.
+        // SAFETY: elements of the matrix's rows: full vectors, then the tail.
         unsafe {
             let first = self.matrix.first.cast::<V::Elem>().offset(row as isize * self.matrix.rows + start as isize);
             let from: [*const V::Elem; N] = collect(|r| first.wrapping_offset(r as isize * self.matrix.rows));
@@ -150,7 +150,7 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
             let group = SUMS * V::LANES;
             let mut at = 0;
             while at + group <= count {
-                // The parts of a group one after the other, for all rows: the vector is loaded once.
+                // One part of a group after the other for all rows, so that the vector is loaded once.
                 #[allow(clippy::needless_range_loop, reason = "the index names a part of every row")]
                 for j in 0..SUMS {
                     let i = at + j * V::LANES;
@@ -191,13 +191,13 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
         }
     }
 
-    /// Columns scaled and added up in their order, a strip of rows at a time. Several columns at a time: a sum is read and
-    /// written once for all of them.
+    /// Adds scaled columns in order, one strip of rows at a time. Several columns at a time share one load and store of
+    /// the sums.
     #[inline(always)]
     fn along_columns(&self) {
         for first in (0..self.rows).step_by(RUN) {
             let width = RUN.min(self.rows - first);
-            // SAFETY: all-zero bits are the float zero.
+            // SAFETY: all-zero bits are the float 0.
             let mut sums: [V::Elem; RUN] = unsafe { [std::mem::zeroed(); RUN] };
             let mut l = 0;
             // SAFETY: columns of the matrix, and rows of the strip.
@@ -212,19 +212,19 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
                 }
             }
             for (i, sum) in sums[..width].iter().enumerate() {
-                // SAFETY: a result for each row.
+                // SAFETY: there is one result per row.
                 unsafe { self.to.add((first + i) * self.step).write(*sum) };
             }
         }
     }
 
-    /// Adds `N` columns from `l` on, scaled, to the sums of a strip of rows.
+    /// Adds `N` scaled columns from `l` on to the sums of a strip of rows.
     ///
     /// # Safety
-    /// They must be columns of the matrix, and the strip some of its rows.
+    /// The columns must exist, and the strip must consist of rows of the matrix.
     #[inline(always)]
     unsafe fn some_columns<const N: usize>(&self, l: usize, first: usize, width: usize, sums: &mut [V::Elem; RUN]) {
-        // SAFETY: elements of the vector, and elements of the matrix's columns, whole vectors and then the rest.
+        // SAFETY: elements of the vector and of the matrix's columns: full vectors, then the tail.
         unsafe {
             let vector = self.vector.cast::<V::Elem>();
             let factors: [V; N] = collect(|c| V::splat(vector.offset((l + c) as isize * self.vector_step).read()));

@@ -1,6 +1,6 @@
-//! Reductions over a dimension that others follow: each result comes from a column of elements a row apart.
+//! Reductions over a dimension that is not the last: each result comes from a column of elements one row apart.
 //!
-//! Columns are taken in strips. Eight rows at a time are folded one after another, and these blocks in a binary tree.
+//! Columns are processed in strips. Eight rows at a time are folded in order; these blocks are folded in a binary tree.
 
 use super::fold::{Cascade, Element, Fold, fold_slices};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
@@ -11,12 +11,12 @@ use forerun_ops::Num;
 use forerun_plan::Io;
 use std::mem::MaybeUninit;
 
-/// Rows of a block.
+/// Rows per block.
 const ROWS: usize = 8;
-/// Columns of a strip.
+/// Columns per strip.
 const STRIP: usize = 512;
 
-/// One strip of columns of one outer index, and how its rows are cut.
+/// One strip of columns of one outer index, and the partition of its rows.
 struct Strip {
     outer: usize,
     column: usize,
@@ -35,7 +35,7 @@ impl Reducer {
         self.outer * self.inner.div_ceil(STRIP.min(self.tiles.tile))
     }
 
-    /// Folds rows `first .. last` of a strip, `first` at a block, into `result`.
+    /// Folds rows `first .. last` of a strip into `result`; `first` must be the start of a block.
     #[inline(always)]
     unsafe fn fold_rows<V: Memory<Elem: Element> + Num, F: Fold>(
         &self,
@@ -52,7 +52,7 @@ impl Reducer {
         let mut block = [F::start(); STRIP];
         for row in (first..last).step_by(ROWS) {
             let rows = ROWS.min(last - row);
-            // SAFETY: the caller promises the elements of these rows.
+            // SAFETY: the caller guarantees the elements of these rows.
             unsafe {
                 match self.direct {
                     Some(input) => {
@@ -61,7 +61,7 @@ impl Reducer {
                     }
                     None => {
                         block[..width].fill(F::start());
-                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
+                        // Take as many full rows at once as fit into a tile, or one strip of a wider row.
                         let together = if width == self.inner { (self.tiles.tile / width).clamp(1, ROWS) } else { 1 };
                         for i in (0..rows).step_by(together) {
                             let n = together.min(rows - i);
@@ -80,7 +80,7 @@ impl Reducer {
     }
 }
 
-/// As folding one row after another into `block`, but a vector of columns at a time, in a register.
+/// Folds rows into `block` in order, one vector of columns at a time in a register.
 #[inline(always)]
 unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     block: &mut [V::Elem; STRIP],
@@ -90,7 +90,7 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     width: usize,
 ) {
     let whole = width - width % V::LANES;
-    // SAFETY: the caller promises `rows` rows of `width` elements, `stride` apart.
+    // SAFETY: the caller guarantees `rows` rows of `width` elements, `stride` apart.
     unsafe {
         for i in (0..whole).step_by(V::LANES) {
             let mut sum = V::splat(F::start());
@@ -111,10 +111,10 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
-/// Sum, product, largest, smallest of each column.
+/// Sum, product, maximum or minimum of each column.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
     let addresses = shared(io);
@@ -122,7 +122,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
     let blocks = r.reduced.div_ceil(ROWS);
     let per_strip = (PIECE / (r.reduced.max(1) * r.inner.min(STRIP))).max(1);
     if strips < 8 && blocks >= 16 && r.splits(team) {
-        // Few strips: cut the rows as well. At most 32 KiB a chunk at a time.
+        // With few strips, split the rows as well. A chunk reads at most 32 KiB at a time.
         let per_chunk = blocks_per_chunk(blocks, (PIECE / (ROWS * r.inner.min(STRIP))).max(1));
         let chunks = blocks.div_ceil(per_chunk);
         let mut space = [const { MaybeUninit::<[V::Elem; STRIP]>::uninit() }; CHUNKS];
@@ -132,7 +132,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk * ROWS;
                 let last = r.reduced.min(first + per_chunk * ROWS);
-                // SAFETY: the elements of one chunk of the strip; each chunk has a partial result of its own.
+                // SAFETY: the elements of one chunk of the strip; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
                     let result = &mut *partials.at(chunk);
@@ -150,13 +150,13 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             let mut cascade = Cascade::<V::Elem, STRIP>::new(strip.width);
             let mut result = [F::start(); STRIP];
             for chunk in 0..chunks {
-                // SAFETY: every chunk of the strip has been written, for the strip's width.
+                // SAFETY: every chunk of the strip was written, for the width of the strip.
                 let part = unsafe { &mut *partials.at(chunk) };
                 let level = per_chunk.trailing_zeros() as usize;
                 cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level);
             }
             cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width);
-            // SAFETY: there is a result for each column.
+            // SAFETY: there is one result per column.
             unsafe {
                 let to = to.at(strip.outer * r.inner + strip.column);
                 std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
@@ -188,11 +188,11 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
     });
 }
 
-/// Columns that are so few that several rows make one line of them.
+/// With up to this many columns, several rows are combined into one line.
 const NARROW: usize = 32;
 
-/// The first extremes of a few columns, over as many rows as make whole lines; returns how many rows these are. A line is
-/// several rows that follow each other: its elements are compared with those of the next, and the rows of a line at the end.
+/// The first extremes of a few columns, over as many rows as form full lines; returns the number of these rows. A line
+/// is several consecutive rows: lines are compared element by element, and the rows within the final line at the end.
 #[inline(always)]
 unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
     from: *const V::Elem,
@@ -209,7 +209,7 @@ unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
     let mut extremes = [F::start::<V::Elem>(); 2 * NARROW];
     let mut found = [0i64; 2 * NARROW];
     for line in 0..lines {
-        // SAFETY: the caller promises so many rows of elements.
+        // SAFETY: the caller guarantees the elements of these rows.
         let elements = unsafe { std::slice::from_raw_parts(from.add(line * width), width) };
         if line == 0 {
             extremes[..width].copy_from_slice(elements);
@@ -254,7 +254,7 @@ pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &
                         let strip = r.strip(n);
                         let mut best = [F::start::<V::Elem>(); STRIP];
                         let mut place = [0i64; STRIP];
-                        // As many whole rows at once as a tile takes; a strip of a wider row alone.
+                        // Take as many full rows at once as fit into a tile, or one strip of a wider row.
                         let whole = strip.width == r.inner;
                         let together = match r.direct {
                             Some(_) => r.reduced,

@@ -1,18 +1,18 @@
-//! The operations that reductions fold with, and the tree that blocks are folded in.
+//! The fold operations of reductions, and the binary tree of blocks.
 
 use crate::simd::Memory;
 use forerun_ops::Num;
 use std::mem::MaybeUninit;
 
-/// Elements as reductions see them: each operation has a value that changes nothing.
+/// An element type with the neutral element of each operation.
 pub(crate) trait Element: Num<Mask = bool> + Default + Send + Sync + 'static {
     const ZERO: Self;
     const ONE: Self;
     const LOWEST: Self;
     const HIGHEST: Self;
-    /// What any number takes the place of in a search for the largest, and for the smallest, that passes over NaN.
+    /// The neutral elements of NaN-ignoring maximum and minimum: any number replaces them.
     const MISSING: [Self; 2];
-    /// Whether it is no number, and so wins every comparison.
+    /// Whether it is NaN, which wins every comparison.
     fn is_nan(self) -> bool;
 }
 
@@ -41,13 +41,13 @@ element! {
     f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, [f64::NAN; 2], f64::is_nan;
 }
 
-/// What a reduction does with two elements.
+/// The binary operation of a reduction.
 pub(crate) trait Fold: 'static {
-    /// Whether several blocks are folded at a time. It makes much code, so not where the arithmetic takes the time.
+    /// Whether several blocks are folded at a time. This increases code size, so it is off where arithmetic dominates.
     const SEVERAL: bool = false;
     fn start<T: Element>() -> T;
     fn fold<V: Num>(a: V, b: V) -> V;
-    /// Whether `new` takes the place of `old` in a search for the first extreme.
+    /// Whether `new` replaces `old` in a search for the first extreme.
     fn wins<T: Element>(new: T, old: T) -> bool;
 }
 
@@ -149,10 +149,10 @@ impl Fold for SmallestNumber {
     }
 }
 
-/// Folds two slices, element by element: `to[i] = fold(first[i], second[i])`.
+/// Folds two slices element by element: `to[i] = fold(first[i], second[i])`.
 ///
 /// # Safety
-/// All must have `count` elements; `to` may be either of the others, and overlaps neither in part.
+/// All must have `count` elements; `to` may equal either operand, but must not overlap one partially.
 #[inline(always)]
 pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
     to: *mut V::Elem,
@@ -161,7 +161,7 @@ pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
     count: usize,
 ) {
     let whole = count - count % V::LANES;
-    // SAFETY: whole vectors, then what is left.
+    // SAFETY: full vectors, then the tail.
     unsafe {
         for i in (0..whole).step_by(V::LANES) {
             F::fold(V::load(first.add(i)), V::load(second.add(i))).store(to.add(i));
@@ -175,10 +175,11 @@ pub(crate) unsafe fn fold_slices<V: Memory<Elem: Element> + Num, F: Fold>(
 /// Enough for 2^32 blocks.
 const LEVELS: usize = 33;
 
-/// A binary counter of partial results, `width` of `W` elements each: block `n` meets block `n ^ 1`, pairs meet pairs, and so on.
+/// A binary counter of partial results, `width` of `W` elements each: block `n` is folded with block `n ^ 1`, then
+/// pairs with pairs, and so on.
 ///
-/// Invariant: a level that is `filled` holds `width` elements, and `width` is at most `W`. Callers name the width again in every
-/// call, where it is mostly a constant, so that the loops over it are unrolled.
+/// Invariant: a `filled` level holds `width` elements, and `width <= W`. Callers pass the width again in every call,
+/// where it is usually a constant, so that the compiler unrolls the loops.
 pub(crate) struct Cascade<T, const W: usize> {
     levels: [MaybeUninit<[T; W]>; LEVELS],
     filled: u64,
@@ -186,7 +187,7 @@ pub(crate) struct Cascade<T, const W: usize> {
 }
 
 impl<T: Element, const W: usize> Cascade<T, W> {
-    /// An empty counter of blocks of which `width` elements count.
+    /// Creates an empty counter for blocks of `width` elements.
     ///
     /// # Panics
     /// If `width` exceeds `W`.
@@ -199,25 +200,25 @@ impl<T: Element, const W: usize> Cascade<T, W> {
     /// Adds the result of `2^level` blocks. Uses `block` as scratch.
     ///
     /// # Panics
-    /// If the width differs from that of the counter, or there are more than 2^32 blocks.
+    /// If the width differs from that of the counter, or if there are more than 2^32 blocks.
     #[inline(always)]
     pub(crate) fn push<V: Memory<Elem = T> + Num, F: Fold>(&mut self, block: &mut [T; W], width: usize, level: usize) {
         assert!(width == self.width, "all blocks have one width");
         let mut level = level;
         while self.filled >> level & 1 == 1 {
             let (old, block) = (self.levels[level].as_ptr().cast::<T>(), block.as_mut_ptr());
-            // SAFETY: both have `width` elements by the invariant; old results come first in the order.
+            // SAFETY: both have `width` elements by the invariant. The older result is the left operand.
             unsafe { fold_slices::<V, F>(block, old, block, width) };
             self.filled &= !(1 << level);
             level += 1;
         }
         let to = self.levels[level].as_mut_ptr().cast::<T>();
-        // SAFETY: both have W elements, and `width` is at most W by the invariant.
+        // SAFETY: both have `W` elements, and `width <= W` by the invariant.
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), to, width) };
         self.filled |= 1 << level;
     }
 
-    /// Writes the result of all blocks to `result`, which stays as it is if there was none.
+    /// Writes the result of all blocks to `result`; leaves it unchanged if there were none.
     ///
     /// # Panics
     /// If the width differs from that of the counter.

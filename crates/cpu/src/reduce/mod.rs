@@ -1,7 +1,7 @@
-//! Reductions, with the pointwise program that feeds them evaluated tile by tile and never stored.
+//! Reductions. The pointwise program that feeds a reduction is evaluated tile by tile and never stored.
 //!
-//! Invariant: the order of additions is a function of the extents alone. Elements are folded in blocks of fixed length
-//! at fixed places, and the blocks in a binary tree by their number, whatever thread folds which of them.
+//! Invariant: the order of additions depends only on the extents. Elements are folded in blocks of fixed length at
+//! fixed positions, and the blocks in a binary tree by their index, whichever thread folds them.
 
 mod columns;
 mod fold;

@@ -1,7 +1,4 @@
-//! Reductions, with the pointwise program that feeds them evaluated tile by tile and never stored.
-//!
-//! Invariant: the order of additions is a function of the extents alone. Elements are folded in blocks of fixed length
-//! at fixed places, and the blocks in a binary tree by their number, whatever thread folds which of them.
+//! The kernel of a reduction; see the parent module for the order of additions.
 
 use super::fold::{Element, Fold, Largest, LargestNumber, Product, Smallest, SmallestNumber, Sum};
 use super::search::{self, Searched};
@@ -16,17 +13,17 @@ use forerun_ops::{Num, Point};
 use forerun_plan::{Executable, Instr, Io, Program, Reduce, ReduceKind, Reg};
 use std::marker::PhantomData;
 
-/// Elements of a piece of work, about.
+/// The approximate number of elements per piece.
 pub(crate) const PIECE: usize = 64 * 1024;
-/// Work below this many element-instructions (about 30 us) is not worth handing out.
+/// Work below this many element-instructions (about 30 us) is not split.
 pub(super) const WORTH_SPLITTING: usize = 256 * 1024;
-/// The most pieces that one row, or one strip of columns, is cut into.
+/// The maximum number of chunks that one row, or one strip of columns, is split into.
 pub(crate) const CHUNKS: usize = 64;
 
 /// A compiled reduction.
 pub(crate) struct Reducer {
     pub(super) tiles: Tiles,
-    /// The register that is reduced; where it is a dense input of a program without code, the input's number.
+    /// The reduced register; for a dense input of a program without code, the input's index.
     pub(super) arg: Reg,
     pub(super) direct: Option<usize>,
     pub(super) outer: usize,
@@ -42,13 +39,13 @@ impl Reducer {
         let mut program = reduce.program.clone();
         let mut arg = reduce.arg;
         if let Reg::Scalar(_) = arg {
-            // Whoever reads a register after a tile wants all of its elements.
+            // A scalar register holds one vector of copies; the reduction reads a full tile, so copy it to a temporary.
             let dst = Reg::Temp(program.temps);
             program.temps += 1;
             program.code.push(Instr { op: Point::Copy, dtype: reduce.dtype, out: reduce.dtype, dst, args: [arg; 3] });
             arg = dst;
         }
-        // Truth values that are cast to be added up are counted, and narrow integers are widened as they are read.
+        // Sums of cast truth values count instead, and narrow integers are widened as they are loaded.
         let (mut summed, long) = (reduce.dtype, reduce.reduced > rows::SHORT);
         if let (ReduceKind::Sum, DType::I64 | DType::U64, 1) = (reduce.kind, reduce.dtype, reduce.inner)
             && let Some(Instr { op: Point::Cast, dtype, dst, args, .. }) = program.code.last()
@@ -64,7 +61,7 @@ impl Reducer {
             Reg::Input(n) if is_direct(&program, n) => Some(n as usize),
             _ => None,
         };
-        // Totals are written in 64 bits, so the result must have as many.
+        // Totals are 64-bit, so the result must be too.
         let exact =
             reduce.kind == ReduceKind::Sum && reduce.inner == 1 && matches!(reduce.dtype, DType::I64 | DType::U64);
         let exact = exact && (long || summed == DType::Bool);
@@ -79,7 +76,7 @@ impl Reducer {
         }
     }
 
-    /// Whether it is worth handing out, to this team.
+    /// Whether the reduction is large enough to split over this team.
     pub(super) fn splits(&self, team: &dyn Team) -> bool {
         let elements = self.outer * self.reduced * self.inner;
         team.width() > 1 && elements * self.tiles.weight.max(1) >= WORTH_SPLITTING
@@ -89,36 +86,36 @@ impl Reducer {
 impl Executable for Reducer {
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
         if self.outer * self.inner > 0 {
-            // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+            // SAFETY: the caller upholds the same contract; the backend has checked the instruction set.
             unsafe { (self.run)(self, io, team) }
         }
     }
 }
 
-/// Where pieces of work find the elements to fold.
+/// The source of elements for pieces of work.
 pub(super) struct Source<'m, 'a> {
     pub(super) machine: &'m mut Machine<'a>,
     pub(super) arg: Reg,
 }
 
 impl Source<'_, '_> {
-    /// Elements `start .. start + count`, at most a tile.
+    /// Elements `start .. start + count`, at most one tile.
     ///
     /// # Safety
     /// They must be within the iteration space.
     #[inline(always)]
     pub(super) unsafe fn read<T>(&mut self, start: usize, count: usize) -> *const T {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.machine.tile(start, count) };
         self.machine.register(self.arg).cast()
     }
 }
 
-/// A piece of a reduction, to be run with an instruction set's features.
+/// A piece of a reduction, to be run with the features of an instruction set.
 pub(super) struct Piece<W>(pub(super) W);
 
-// `FnMut`, not `FnOnce`: a closure is called once through a function of the compiler's, which is not always inlined, and
-// then the closure is compiled without the features.
+// `FnMut`, not `FnOnce`: the compiler calls an `FnOnce` closure through a shim that is not always inlined, and the
+// closure is then compiled without the features.
 impl<W: FnMut()> Work for Piece<W> {
     type Out = ();
     #[inline(always)]
@@ -132,32 +129,32 @@ pub(super) unsafe fn fold_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
     io: Io<'_>,
     team: &dyn Team,
 ) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { if r.inner == 1 { rows::fold::<S, V, F>(r, io, team) } else { columns::fold::<S, V, F>(r, io, team) } }
 }
 
 pub(super) unsafe fn index_all<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { if r.inner == 1 { search::index::<S, V, F>(r, io, team) } else { columns::index::<S, V, F>(r, io, team) } }
 }
 
-/// Truth values over the last dimension have a scan of their own.
+/// Reductions of truth values over the last dimension have their own scan.
 unsafe fn truth_all<S: Set, Q: truth::Question, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { if r.inner == 1 { truth::fold::<S, Q>(r, io, team) } else { columns::fold::<S, S::Bool, F>(r, io, team) } }
 }
 
-/// Whether an input is dense and a program does nothing with it.
+/// Whether an input is dense and the program has no instructions.
 fn is_direct(program: &Program, n: u8) -> bool {
     program.code.is_empty() && program.inputs[n as usize].layout.is_dense()
 }
 
-/// Whether a program of one instruction reads an input that is dense.
+/// Whether the program is a single instruction that reads a dense input.
 fn is_only_cast(program: &Program, from: Reg) -> bool {
     matches!(from, Reg::Input(n) if program.code.len() == 1 && program.inputs[n as usize].layout.is_dense())
 }
 
-/// The exact sum over the last dimension of truth values or integers, in 64 bits.
+/// The exact sum of truth values or integers over the last dimension, in 64 bits.
 fn total(isa: Isa, dtype: DType) -> Run {
     fn of_set<S: Set>(dtype: DType) -> Run {
         match dtype {
@@ -226,15 +223,15 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
     }
 }
 
-/// Splits `pieces` over the team, or runs them here if that is not worth it.
+/// Splits `pieces` over the team, or runs them on this thread if there is too little work.
 pub(super) fn split(r: &Reducer, team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
     if pieces > 1 && r.splits(team) { partition::split(team, pieces, piece) } else { (0..pieces).for_each(piece) }
 }
 
-/// Results of chunks, written by whoever folds them and read when all are done.
+/// Partial results of chunks, read after all chunks are done.
 pub(crate) struct Partials<T>(*mut T, PhantomData<T>);
 
-// SAFETY: each chunk writes its own place, and reading starts when all chunks are done.
+// SAFETY: each chunk writes its own slot, and reading starts after all chunks are done.
 unsafe impl<T> Sync for Partials<T> {}
 
 impl<T> Partials<T> {
@@ -246,7 +243,8 @@ impl<T> Partials<T> {
     }
 }
 
-/// Whole blocks a chunk, a power of two: chunks are then subtrees of the tree over all blocks, and show in no bit.
+/// Blocks per chunk, a power of two: chunks are then subtrees of the tree over all blocks, so they do not affect the
+/// bits.
 pub(crate) fn blocks_per_chunk(blocks: usize, at_least: usize) -> usize {
     blocks.div_ceil(CHUNKS).max(at_least).next_power_of_two()
 }

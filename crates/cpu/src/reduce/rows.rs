@@ -1,7 +1,7 @@
-//! Reductions over the last dimension: each result comes from a row of adjacent elements.
+//! Reductions over the last dimension: each result comes from a row of contiguous elements.
 //!
-//! A row is folded in blocks of 512 into 64 virtual lanes (element `i` into lane `i % 64`); the lanes of the blocks are
-//! folded in a binary tree, and at the end the 64 lanes of the row.
+//! A row is folded in blocks of 512 into 64 virtual lanes (element `i` into lane `i % 64`). The lanes of the blocks are
+//! folded in a binary tree, and finally the 64 lanes of the row.
 
 use super::fold::{Cascade, Element, Fold};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
@@ -17,18 +17,18 @@ const BLOCK: usize = 512;
 /// Virtual lanes of a row.
 pub(crate) const WIDTH: usize = 64;
 
-/// Folds `count` elements into the lanes; only the last call for a block may have a `count` that is no multiple of 64.
+/// Folds `count` elements into the lanes. `count` must be a multiple of 64, except in the last call for a block.
 #[inline(always)]
 unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
     lanes: &mut [V::Elem; WIDTH],
     from: *const V::Elem,
     count: usize,
 ) {
-    // SAFETY: whole groups of lanes, then what is left, which the caller promises.
+    // SAFETY: full groups of lanes, then the tail, which the caller guarantees.
     unsafe {
         let whole = count - count % WIDTH;
         let start = V::splat(F::start());
-        // Named vectors, so that they stay in registers: 64 lanes are 4 or 8 of them.
+        // An array of vectors that stays in registers: 64 lanes are 4 or 8 vectors.
         let mut held = [start; 8];
         let held = &mut held[..WIDTH / V::LANES];
         for (v, held) in held.iter_mut().enumerate() {
@@ -53,28 +53,28 @@ unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
     }
 }
 
-/// The lanes of one block, in vectors: 64 lanes are 4 or 8 of them.
+/// The lanes of one block as vectors: 64 lanes are 4 or 8 vectors.
 #[inline(always)]
 unsafe fn block<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -> [V; 8] {
     let mut held = [V::splat(F::start()); 8];
     for i in (0..BLOCK).step_by(WIDTH) {
         for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
-            // SAFETY: the caller promises a block of elements.
+            // SAFETY: the caller guarantees a block of elements.
             *held = F::fold(*held, unsafe { V::load(from.add(i + v * V::LANES)) });
         }
     }
-    // The compiler would read several blocks in an order of its own, and what fetches memory ahead loses the way.
+    // Without the fence the compiler interleaves the loads of several blocks, which defeats the hardware prefetcher.
     compiler_fence(Ordering::SeqCst);
     held
 }
 
-/// The lanes of four blocks, or of twice four, and of the tree over them, which never leave the registers.
+/// The lanes of four or eight blocks, folded by the tree without leaving the registers.
 #[inline(always)]
 unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, fours: usize) -> [V::Elem; WIDTH] {
     let both = |a: [V; 8], b: [V; 8]| -> [V; 8] { collect(|v| F::fold(a[v], b[v])) };
     let mut held = [V::splat(F::start()); 8];
     let mut lanes = [F::start::<V::Elem>(); WIDTH];
-    // SAFETY: the caller promises so many blocks of elements.
+    // SAFETY: the caller guarantees the elements of these blocks.
     unsafe {
         for four in 0..fours {
             let at = |n: usize| from.add((4 * four + n) * BLOCK);
@@ -90,12 +90,12 @@ unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, 
     lanes
 }
 
-/// As [`tree`], whole vectors at a time as long as there are some.
+/// Like [`tree`], with full vectors as long as possible.
 #[inline(always)]
 pub(crate) fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
     let mut held: [V; 8] = [V::splat(F::start()); 8];
     for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
-        // SAFETY: vectors of the lanes.
+        // SAFETY: full vectors of the lanes.
         *held = unsafe { V::load(lanes.as_ptr().add(v * V::LANES)) };
     }
     let mut half = WIDTH / V::LANES / 2;
@@ -118,17 +118,17 @@ pub(crate) fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem;
     last[0]
 }
 
-/// Elements up to which rows are folded beside each other, a vector of rows at a time.
+/// Rows of up to this many elements are folded side by side, one vector of rows at a time.
 pub(super) const SHORT: usize = 32;
 
-/// Brings `V::LANES` rows of `reduced` elements together by column.
+/// Transposes `V::LANES` rows of `reduced` elements.
 #[inline(always)]
 pub(super) unsafe fn by_column<V: Memory<Elem: Element>>(
     from: *const V::Elem,
     reduced: usize,
     to: &mut [[V::Elem; 16]; SHORT],
 ) {
-    // SAFETY: the caller promises the elements, of at most SHORT columns.
+    // SAFETY: the caller guarantees the elements; there are at most SHORT columns.
     unsafe {
         match reduced {
             2 => (0..V::LANES).for_each(|r| (0..2).for_each(|j| to[j][r] = from.add(r * 2 + j).read())),
@@ -139,7 +139,7 @@ pub(super) unsafe fn by_column<V: Memory<Elem: Element>>(
     }
 }
 
-/// The results of `rows` short rows that follow each other: the same tree as over 64 lanes, whose others are empty.
+/// The results of `rows` consecutive short rows. The tree is that of 64 lanes, most of which are empty.
 #[inline(always)]
 unsafe fn fold_short<V: Memory<Elem: Element> + Num, F: Fold>(
     from: *const V::Elem,
@@ -150,7 +150,7 @@ unsafe fn fold_short<V: Memory<Elem: Element> + Num, F: Fold>(
     let start = F::start::<V::Elem>();
     let mut columns = [[start; 16]; SHORT];
     let whole = rows - rows % V::LANES;
-    // SAFETY: the caller promises the elements, and a result for each row.
+    // SAFETY: the caller guarantees the elements, and one result per row.
     unsafe {
         for row in (0..whole).step_by(V::LANES) {
             by_column::<V>(from.add(row * reduced), reduced, &mut columns);
@@ -160,7 +160,7 @@ unsafe fn fold_short<V: Memory<Elem: Element> + Num, F: Fold>(
                 F::fold(V::splat(start), column(&columns, 0)).store(to.add(row));
                 continue;
             }
-            // Empty lanes change nothing, so they are left out.
+            // Empty lanes are neutral, so skip them.
             for j in 0..half {
                 let mut sum = F::fold(V::splat(start), column(&columns, j));
                 if j + half < reduced {
@@ -198,7 +198,8 @@ pub(crate) fn tree<T: Element, F: Fold>(mut lanes: [T; WIDTH]) -> T {
 }
 
 impl Reducer {
-    /// Lanes of elements `start .. start + count` of the iteration space, which begin at a block of a row.
+    /// The lanes of elements `start .. start + count` of the iteration space; `start` must be the start of a block of a
+    /// row.
     #[inline(always)]
     unsafe fn lanes<V: Memory<Elem: Element> + Num, F: Fold>(
         &self,
@@ -213,7 +214,7 @@ impl Reducer {
         if let (Some(input), true) = (self.direct, F::SEVERAL) {
             while count - at >= 4 * BLOCK {
                 let fours = if count - at >= 8 * BLOCK { 2 } else { 1 };
-                // SAFETY: the caller promises the elements.
+                // SAFETY: the caller guarantees the elements.
                 let mut lanes = unsafe { blocks::<V, F>(io.inputs[input].cast::<V::Elem>().add(start + at), fours) };
                 at += fours * 4 * BLOCK;
                 if at == count && count <= 8 * BLOCK {
@@ -225,7 +226,7 @@ impl Reducer {
         while at < count {
             let block = BLOCK.min(count - at);
             let mut lanes = [F::start(); WIDTH];
-            // SAFETY: the caller promises the elements; tiles are multiples of 64.
+            // SAFETY: the caller guarantees the elements; tiles are multiples of 64.
             unsafe {
                 if let Some(input) = self.direct {
                     into_lanes::<V, F>(&mut lanes, io.inputs[input].cast::<V::Elem>().add(start + at), block);
@@ -250,10 +251,10 @@ impl Reducer {
     }
 }
 
-/// Sum, product, largest, smallest of each row.
+/// Sum, product, maximum or minimum of each row.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
     let addresses = shared(io);
@@ -268,7 +269,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             partition::split(team, chunks, &|chunk| {
                 let from = chunk * per_chunk * BLOCK;
                 let count = (per_chunk * BLOCK).min(reduced - from);
-                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
+                // SAFETY: the elements of one chunk of the row; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
                     r.tiles.with_machine(io, |machine| {
@@ -287,13 +288,13 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
             let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
             let mut result = [F::start(); WIDTH];
             for chunk in 0..chunks {
-                // SAFETY: every chunk of the row has been written.
+                // SAFETY: every chunk of the row was written.
                 let mut lanes = unsafe { partials.at(chunk).read() };
-                // The scalar type as a vector of itself keeps this off the vector features.
+                // Using the scalar type as a one-lane vector avoids the vector features here.
                 cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(&mut lanes, WIDTH, level);
             }
             cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, WIDTH);
-            // SAFETY: there is a result for each row.
+            // SAFETY: there is one result per row.
             unsafe { to.at(row).write(tree::<V::Elem, F>(result)) };
         }
         return;
@@ -313,7 +314,7 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                             let from = io.inputs[input].cast::<V::Elem>().add(first * reduced);
                             fold_short::<V, F>(from, last - first, reduced, to.at(first));
                         } else if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
-                            // Several rows a tile: the program starts once for all of them.
+                            // Several rows per tile: the program starts once for all of them.
                             let rows = r.tiles.tile / reduced;
                             for row in (first..last).step_by(rows) {
                                 let n = rows.min(last - row);

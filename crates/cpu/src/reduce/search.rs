@@ -1,5 +1,5 @@
-//! The index of the first extreme over the last dimension: the extreme of some elements is found, in any order, and looked for
-//! among them while they are in the first-level cache.
+//! The index of the first extreme over the last dimension. For each group of elements, first find the extreme, in any
+//! order, then search for it while the elements are in the L1 cache.
 
 use super::fold::{Element, Fold};
 use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, shared, split};
@@ -11,19 +11,20 @@ use forerun_ops::{Mask, Num};
 use forerun_plan::Io;
 use std::mem::MaybeUninit;
 
-/// Elements whose extreme is found before it is looked for among them.
+/// Elements per group.
 const SEARCHED: usize = 4096;
-/// Vectors that are folded side by side.
+/// Vectors folded side by side.
 const SIDE: usize = 8;
 
-/// Vectors whose comparisons can be looked at one by one.
+/// Vectors whose masks can be stored.
 pub(super) trait Searched: Memory<Elem: Element> + Num<Mask: Memory<Elem = bool>> {}
 impl<V: Memory<Elem: Element> + Num<Mask: Memory<Elem = bool>>> Searched for V {}
 
-/// The extreme of `count` elements, at least one; NaN if any is. Elements may be folded twice, which changes nothing.
+/// The extreme of `count >= 1` elements; NaN if any is NaN. Elements may be folded twice, which does not change the
+/// result.
 #[inline(always)]
 unsafe fn extreme<V: Searched, F: Fold>(from: *const V::Elem, count: usize) -> V::Elem {
-    // SAFETY: the caller promises the elements.
+    // SAFETY: the caller guarantees the elements.
     unsafe {
         if count < V::LANES {
             return (0..count).fold(F::start(), |best, i| F::fold(best, from.add(i).read()));
@@ -63,7 +64,7 @@ unsafe fn extreme<V: Searched, F: Fold>(from: *const V::Elem, count: usize) -> V
     }
 }
 
-/// The first lane that holds.
+/// The first set lane.
 #[inline(always)]
 fn first_lane<M: Memory<Elem = bool>>(mask: M) -> Option<usize> {
     let mut bytes = [0u8; 16];
@@ -73,18 +74,18 @@ fn first_lane<M: Memory<Elem = bool>>(mask: M) -> Option<usize> {
     (bits != 0).then(|| bits.trailing_zeros() as usize / 8)
 }
 
-/// The place of the first of `count` elements that is `extreme`, which is there.
+/// The index of the first of `count` elements that equals `extreme`, which must occur.
 #[inline(always)]
 unsafe fn find_first<V: Searched>(from: *const V::Elem, count: usize, extreme: V::Elem) -> usize {
     let (nan, wanted) = (extreme.is_nan(), V::splat(extreme));
-    // SAFETY: the caller promises the elements.
+    // SAFETY: the caller guarantees the elements.
     unsafe {
         let is_it = |at: usize| {
             let x = V::load(from.add(at));
             if nan { x.eq(x).not() } else { x.eq(wanted) }
         };
         let mut at = 0;
-        // Whether it is among several vectors is asked at once.
+        // Test several vectors at once.
         while at + 4 * V::LANES <= count {
             let all: [V::Mask; 4] = crate::simd::collect(|v| is_it(at + v * V::LANES));
             if first_lane(all[0].or(all[1]).or(all[2].or(all[3]))).is_some() {
@@ -103,12 +104,12 @@ unsafe fn find_first<V: Searched>(from: *const V::Elem, count: usize, extreme: V
     }
 }
 
-/// The places of the first extremes of `rows` short rows that follow each other.
+/// The indices of the first extremes of `rows` consecutive short rows.
 #[inline(always)]
 unsafe fn index_short<V: Searched, F: Fold>(from: *const V::Elem, rows: usize, reduced: usize, to: *mut i64) {
     let mut columns = [[F::start::<V::Elem>(); 16]; SHORT];
     let whole = rows - rows % V::LANES;
-    // SAFETY: the caller promises the elements, and a result for each row.
+    // SAFETY: the caller guarantees the elements, and one result per row.
     unsafe {
         for row in (0..whole).step_by(V::LANES) {
             by_column::<V>(from.add(row * reduced), reduced, &mut columns);
@@ -134,7 +135,7 @@ unsafe fn index_short<V: Searched, F: Fold>(from: *const V::Elem, rows: usize, r
 }
 
 impl Reducer {
-    /// The first extreme of elements `start .. start + count` of the iteration space, and how far it is from `start`.
+    /// The first extreme of elements `start .. start + count` of the iteration space, and its distance from `start`.
     #[inline(always)]
     unsafe fn first_extreme<V: Searched, F: Fold>(
         &self,
@@ -148,7 +149,7 @@ impl Reducer {
         let mut at = 0;
         while at < count {
             let n = most.min(count - at);
-            // SAFETY: the caller promises the elements.
+            // SAFETY: the caller guarantees the elements.
             unsafe {
                 let elements = match self.direct {
                     Some(input) => io.inputs[input].cast::<V::Elem>().add(start + at),
@@ -168,13 +169,13 @@ impl Reducer {
 /// Index of the first extreme of each row.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
     let addresses = shared(io);
     let reduced = r.reduced;
     if reduced >= 2 * PIECE && r.outer < team.width() && r.splits(team) {
-        // Few rows: each is cut, and the first of equal extremes is that of the first piece.
+        // With few rows, each is split; among equal extremes the one of the first chunk wins.
         let per_chunk = reduced.div_ceil(CHUNKS).max(PIECE);
         let chunks = reduced.div_ceil(per_chunk);
         let mut space = [const { MaybeUninit::<Option<(V::Elem, usize)>>::uninit() }; CHUNKS];
@@ -183,7 +184,7 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
             partition::split(team, chunks, &|chunk| {
                 let first = chunk * per_chunk;
                 let count = per_chunk.min(reduced - first);
-                // SAFETY: the elements of one chunk of the row; each chunk has a partial result of its own.
+                // SAFETY: the elements of one chunk of the row; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
                     r.tiles.with_machine(io, |machine| {
@@ -201,14 +202,14 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
             });
             let mut best: Option<(V::Elem, usize)> = None;
             for chunk in 0..chunks {
-                // SAFETY: every chunk of the row has been written.
+                // SAFETY: every chunk of the row was written.
                 if let Some(new) = unsafe { partials.at(chunk).read() }
                     && best.is_none_or(|(old, _)| F::wins(new.0, old))
                 {
                     best = Some(new);
                 }
             }
-            // SAFETY: there is a result for each row.
+            // SAFETY: there is one result per row.
             unsafe { to.at(row).write(best.map_or(0, |(_, at)| at as i64)) };
         }
         return;

@@ -1,8 +1,9 @@
-//! Reductions that any order of the elements leaves the same: whether any truth value holds, whether all hold, how many
-//! hold, and sums of integers, which wrap.
+//! Reductions that do not depend on the order of the elements: any, all and count of truth values, and wrapping sums of
+//! integers.
 //!
-//! A truth value is a byte. Whether any or all hold is settled by one element: the scan of a row ends there, unless the
-//! program also stores its elements. Integers are widened as they are read, so that the compiler has one loop to vectorize.
+//! A truth value is a byte. A single element can decide `any` and `all`; the scan of a row then ends, unless the
+//! program also stores its elements. Integers are widened as they are loaded, so that the compiler has one loop to
+//! vectorize.
 
 use super::reducer::{Partials, Piece, Reducer, Source, shared, split};
 use crate::simd::Set;
@@ -11,22 +12,22 @@ use forerun_plan::Io;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Elements scanned between two questions whether the result is settled.
+/// Elements scanned between two checks whether the result is decided.
 const STRIDE: usize = 512;
-/// Elements of a piece of a long row.
+/// Elements per piece of a long row.
 const PIECE: usize = 256 * 1024;
-/// Elements of a long row that are scanned before the rest is handed out.
+/// Elements of a long row that are scanned before the rest is split over the team.
 const AHEAD: usize = 16 * 1024;
 
-/// What is asked of the elements of a row.
+/// A reduction of a row.
 pub(super) trait Question: 'static {
     /// The elements' type; truth values are bytes.
     type In: Copy;
     /// The result's type.
     type Out: Copy;
-    /// Whether one element can settle the result.
+    /// Whether one element can decide the result.
     const SETTLES: bool;
-    /// A number for some elements; numbers of parts are added. With `SETTLES`, any number but 0 settles the result.
+    /// A number for some elements; the numbers of parts are added. With `SETTLES`, a nonzero number decides the result.
     fn number(elements: &[Self::In]) -> u64;
     /// The result for a number.
     fn result(number: u64) -> Self::Out;
@@ -73,7 +74,7 @@ impl Question for Count {
         let lines = elements.chunks_exact(64);
         let rest: u64 = lines.remainder().iter().map(|x| *x as u64).sum();
         let mut total = rest;
-        // A byte counts to 255 before its sums move to wider ones.
+        // Sums are kept in bytes for up to 255 elements, then widened.
         let mut lines = lines.peekable();
         while lines.peek().is_some() {
             let mut sums = [0u8; 64];
@@ -90,7 +91,7 @@ impl Question for Count {
     }
 }
 
-/// The sum of integers, in 64 bits. With a sign or without, the bits are the same.
+/// The sum of integers in 64 bits. The bits are the same with and without a sign.
 pub(super) struct Total<T>(PhantomData<T>);
 
 macro_rules! totals {
@@ -114,7 +115,7 @@ macro_rules! totals {
 totals!(i8 i16 i32 i64 u8 u16 u32 u64);
 
 impl Reducer {
-    /// The number of elements `start .. start + count` of the iteration space.
+    /// The number for elements `start .. start + count` of the iteration space.
     ///
     /// # Safety
     /// They must be within it.
@@ -122,7 +123,7 @@ impl Reducer {
     unsafe fn number<Q: Question>(&self, source: &mut Source<'_, '_>, io: Io<'_>, start: usize, count: usize) -> u64 {
         let ends = Q::SETTLES && self.tiles.stores_nothing();
         let (mut number, mut at) = (0, 0);
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             while at < count {
                 let n;
@@ -148,16 +149,15 @@ impl Reducer {
     }
 }
 
-/// The answer for each row.
+/// The result of each row.
 ///
 /// # Safety
-/// As for [`forerun_plan::Executable::run`]; the processor must have the set's features, and there is no dimension after the
-/// reduced ones.
+/// As for [`forerun_plan::Executable::run`]; the CPU must support the set, and no dimension follows the reduced ones.
 pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<Q::Out>());
     let addresses = shared(io);
     let (outer, reduced) = (r.outer, r.reduced);
-    // SAFETY: the caller promises the elements.
+    // SAFETY: the caller guarantees the elements.
     let number = |start: usize, count: usize| unsafe {
         let mut number = 0;
         r.tiles.with_machine(addresses.get(), |machine| {
@@ -189,7 +189,7 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
                     }
                 });
             }
-            // SAFETY: there is a result for each row.
+            // SAFETY: there is one result per row.
             unsafe { to.at(row).write(Q::result(total.load(Ordering::Relaxed))) };
         }
         return;
@@ -206,7 +206,7 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
                     || {
                         let mut source = Source { machine: &mut *machine, arg: r.arg };
                         if reduced > 0 && reduced * 2 <= r.tiles.tile {
-                            // Several rows a tile: the program starts once for all of them.
+                            // Several rows per tile: the program starts once for all of them.
                             let rows = r.tiles.tile / reduced;
                             for row in (first..last).step_by(rows) {
                                 let n = rows.min(last - row);
@@ -229,10 +229,10 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
     });
 }
 
-/// The answers for `rows` rows of `reduced` adjacent elements.
+/// The results of `rows` rows of `reduced` contiguous elements.
 #[inline(always)]
 unsafe fn short_rows<Q: Question>(elements: *const Q::In, rows: usize, reduced: usize, to: *mut Q::Out) {
-    // SAFETY: the caller promises the elements, and a result for each row.
+    // SAFETY: the caller guarantees the elements, and one result per row.
     unsafe {
         for i in 0..rows {
             let row = elements.add(i * reduced);

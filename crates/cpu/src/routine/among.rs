@@ -1,4 +1,4 @@
-//! Whether values are among others: by a table of the others where they are whole numbers close together, else by a search.
+//! Membership tests: with a lookup table if the others are integers in a small range, otherwise by binary search.
 
 use super::call::{Args, with_type};
 use super::keys::{Key, Ordered};
@@ -7,11 +7,11 @@ use crate::family::search::places_of;
 use crate::pointwise::Shared;
 use forerun_base::{Kind, Result, Team};
 
-/// Values a piece of work holds at least.
+/// The minimum number of values per piece.
 const PIECE: usize = 1 << 14;
-/// Values whose places are looked for at a time.
+/// Values searched at a time.
 const BLOCK: usize = 256;
-/// Others up to which each value is compared with all of them.
+/// Up to this many others, each value is compared with all of them.
 const FEW: usize = 8;
 
 pub(crate) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
@@ -38,7 +38,7 @@ fn among<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
     let keys = others.iter().map(|x| x.key(false));
     let (low, high) = (keys.clone().min().unwrap_or_default(), keys.clone().max().unwrap_or_default());
-    // A table that is not much more than there is to look at.
+    // Use a table only if it is not much larger than the inputs.
     if let Some(span) = low.distance(high).filter(|span| is_whole && *span <= 4 * (others.len() + values.len())) {
         let mut table = vec![0u8; span + 1];
         keys.for_each(|key| table[low.distance(key).unwrap_or(0)] = 1);
@@ -70,7 +70,7 @@ fn in_pieces<T: Ordered>(args: &Args<'_>, values: &[T], team: &dyn Team, each: i
     team.split(size.div_ceil(PIECE), &|piece| {
         let first = piece * PIECE;
         let values = &values[first..size.min(first + PIECE)];
-        // SAFETY: pieces write elements of their own, within the output.
+        // SAFETY: pieces write disjoint elements within the output.
         each(values, unsafe { std::slice::from_raw_parts_mut(target.get().add(first), values.len()) });
     });
 }

@@ -1,4 +1,4 @@
-//! From a routine to its host kernel: typed slices out of addresses.
+//! The interface between routines and their host kernels: converts addresses to typed slices.
 
 use crate::family::kernel;
 use crate::simd::Isa;
@@ -8,25 +8,25 @@ use forerun_plan::{Executable, Io, RoutineCall};
 use std::ops::Sub;
 use std::sync::Arc;
 
-/// What a routine does.
+/// The function of a routine.
 pub(crate) type Body = fn(&Args<'_>, &dyn Team) -> Result<()>;
 
-/// The host kernels of a family. Every family has them.
+/// The host kernels of a family.
 pub(crate) trait HostKernel {
     /// The function that runs the routine.
     fn body(&self) -> Body;
 
-    /// Whether it would fail, for a routine that may write over an input: asked before it does.
+    /// Checks whether the routine would fail. Called before a routine that overwrites an input.
     fn check(&self, _: &Args<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// A bound on the bytes that it allocates while so many threads run it, what libraries allocate included. The result is not
-    /// empty.
+    /// An upper bound on the bytes that `threads` threads allocate, including allocations of libraries. The result is
+    /// not empty.
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize;
 }
 
-/// Defines [`kernel`], from the families that a folder holds.
+/// Defines [`kernel`] for the families in the folder.
 macro_rules! kernels {
     ($($family:ident)+) => {
         /// The host kernel of a routine.
@@ -39,7 +39,7 @@ macro_rules! kernels {
 }
 pub(crate) use kernels;
 
-/// A routine ready to run.
+/// A compiled routine.
 struct Compiled {
     call: RoutineCall,
     body: Body,
@@ -56,7 +56,7 @@ impl Executable for Compiled {
     }
 
     unsafe fn run(&self, io: Io<'_>, team: &dyn Team) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         if let Err(error) = unsafe { self.attempt(io, team) } {
             panic!("{error}");
         }
@@ -67,29 +67,29 @@ impl Executable for Compiled {
     }
 }
 
-/// How many elements the largest input has.
+/// The number of elements of the largest input.
 pub(crate) fn most_elements(call: &RoutineCall) -> usize {
     call.inputs.iter().map(|(_, shape)| shape.size()).max().unwrap_or(0)
 }
 
-/// How many elements all inputs have.
+/// The number of elements of all inputs.
 pub(crate) fn total_elements(call: &RoutineCall) -> usize {
     call.inputs.iter().map(|(_, shape)| shape.size()).fold(0, usize::saturating_add)
 }
 
-/// Bytes of a line of the input and one of the result, for each thread.
+/// Scratch bytes for one input and one output line per thread.
 pub(crate) fn line_scratch(call: &RoutineCall, length: usize, threads: usize) -> usize {
     length.saturating_mul(32).saturating_mul(threads).min(most_elements(call).saturating_mul(32))
 }
 
-/// Bytes that it takes to put lines of this length in order: keys and indices, twice.
+/// Scratch bytes for sorting lines of this length: keys and indices, twice.
 pub(crate) fn order_scratch(call: &RoutineCall, length: usize, threads: usize) -> usize {
     let most = most_elements(call);
     let lines = (most / length.max(1)).clamp(1, threads);
     most.max(call.out.1.size()).min(length.max(1).saturating_mul(lines)).max(length).saturating_mul(56)
 }
 
-/// What one run works on. Made only where the addresses are promised to be good.
+/// The arguments of one run. It is created only where the addresses are valid.
 pub(crate) struct Args<'a> {
     pub(crate) call: &'a RoutineCall,
     pub(crate) isa: Isa,
@@ -97,21 +97,21 @@ pub(crate) struct Args<'a> {
 }
 
 impl Args<'_> {
-    /// The elements of an input. Truth values are bytes.
+    /// The elements of an input. Truth values are `u8`.
     pub(crate) fn input<T: Element>(&self, i: usize) -> &[T] {
         let (dtype, shape) = &self.call.inputs[i];
         assert_eq!(dtype.size(), size_of::<T>(), "input {i} of {}", self.call.routine.name());
-        // SAFETY: whoever runs the routine promised that the address reaches so many elements, which nobody changes
-        // meanwhile; of an empty array the address may be anything.
+        // SAFETY: the caller of the routine guarantees that the address is valid for this many elements, which nobody
+        // changes meanwhile. An empty array may have any address.
         unsafe { slice(self.io.inputs[i], shape.size()) }
     }
 
-    /// Whether the result takes the place of the first input, which is then not looked at.
+    /// Whether the output aliases the first input, which must then not be read.
     pub(crate) fn is_in_place(&self) -> bool {
         std::ptr::eq(self.io.inputs[0], self.io.outputs[0])
     }
 
-    /// The elements of the result, of which nothing is known yet unless it takes an input's place.
+    /// The elements of the output. They are unspecified, unless the output aliases an input.
     #[expect(clippy::mut_from_ref, reason = "a routine takes its output once")]
     pub(crate) fn output<T: Element>(&self) -> &mut [T] {
         let (dtype, shape) = &self.call.out;
@@ -120,7 +120,7 @@ impl Args<'_> {
         if count == 0 {
             return &mut [];
         }
-        // SAFETY: as for inputs; the output overlaps none that is looked at, and any bits are elements.
+        // SAFETY: as for inputs; the output does not overlap an input that is read, and every bit pattern is valid.
         unsafe { std::slice::from_raw_parts_mut(self.io.outputs[0].cast(), count) }
     }
 
@@ -149,11 +149,11 @@ unsafe fn slice<'a, T>(address: *const u8, count: usize) -> &'a [T] {
     if count == 0 {
         return &[];
     }
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { std::slice::from_raw_parts(address.cast(), count) }
 }
 
-/// A Rust type whose every bit pattern is an element.
+/// A Rust type for which every bit pattern is valid.
 pub(crate) trait Element: Copy + Send + Sync + Default + 'static {}
 
 macro_rules! elements {
@@ -161,12 +161,12 @@ macro_rules! elements {
 }
 
 elements!(u8 u16 u32 u64 u128 i8 i16 i32 i64 Float16 BFloat16 f32 f64 Complex<f32> Complex<f64>);
-// The same two parts, in the same order.
+// The same memory layout: real part, then imaginary part.
 elements!(forerun_linear::Complex<f32> forerun_linear::Complex<f64>);
 
-/// An element that can be added and multiplied; integers wrap, halves round each time.
+/// An element with addition and multiplication. Integers wrap, half floats round each time.
 pub(crate) trait Number: Element {
-    /// Added to any element, it leaves its bits.
+    /// The neutral element: adding it does not change the bits of any element.
     const NOTHING: Self;
 
     fn plus(self, other: Self) -> Self;

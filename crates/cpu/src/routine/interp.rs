@@ -1,4 +1,4 @@
-//! Values between points that straight lines join.
+//! Linear interpolation.
 
 use super::call::Args;
 use super::keys::Ordered;
@@ -8,9 +8,9 @@ use forerun_base::{DType, Result, Team};
 use forerun_ops::search::Ends;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// Values a piece of work holds at least.
+/// The minimum number of values per piece.
 const PIECE: usize = 1 << 12;
-/// Values whose lines are looked for at a time.
+/// Values searched at a time.
 const BLOCK: usize = 64;
 
 pub(crate) fn body(args: &Args<'_>, team: &dyn Team) -> Result<()> {
@@ -44,12 +44,12 @@ fn interp<T: Float>(args: &Args<'_>, team: &dyn Team, round: fn(f64) -> T) {
     team.split(size.div_ceil(PIECE), &|piece| {
         let start = piece * PIECE;
         let from = &from[start..size.min(start + PIECE)];
-        // SAFETY: pieces write elements of their own, within the output.
+        // SAFETY: pieces write disjoint elements within the output.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), from.len()) };
         let mut places = [0; BLOCK];
         for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
             let places = &mut places[..from.len()];
-            // Where all lie beyond one end or the other, there is nothing to look for.
+            // Skip the search if all values lie outside of the points.
             if from.iter().fold(false, |any, x| any | !((*x < first) | (last < *x))) {
                 places_of::<T, true>(points, from, places, false, isa);
                 to.iter_mut().zip(from.iter().zip(&*places)).for_each(|(to, (x, place))| *to = between(*x, *place));

@@ -1,57 +1,57 @@
-//! Elements as whole numbers that have the same order.
+//! Sort keys: unsigned integers with the order of the elements.
 //!
-//! Invariant: `key` is one to one but for NaN, which all have the largest key; so an element comes back from its key. The two
-//! zeros have neighbouring keys: whoever holds them to be equal joins them with [`Ordered::joined`].
+//! Invariant: `key` is injective except for NaN, which always has the largest key, so an element can be restored from
+//! its key. The two zeros have adjacent keys; code that treats them as equal uses [`Ordered::joined`].
 
 use super::call::Element;
 use crate::simd::Isa;
 use forerun_base::{BFloat16, Complex, Float16, Team};
 use std::ops::Range;
 
-/// A whole number without a sign.
+/// An unsigned integer.
 pub(crate) trait Key: Copy + Ord + Default + Send + Sync + 'static {
     /// How many bits it has.
     const BITS: u32;
-    /// The smallest and the largest.
+    /// The smallest and the largest value.
     const LEAST: Self;
     const MOST: Self;
 
-    /// The bits from `shift` on, the lowest of them at least.
+    /// The bits from `shift` on, at least the lowest of them.
     fn bits(self, shift: u32) -> usize;
 
-    /// A count as such a number, if it is one.
+    /// Converts a count, if it fits.
     fn from_count(count: usize) -> Option<Self>;
 
-    /// How far another lies above, if it does and memory has as many places.
+    /// The difference to `other`, if `other` is not smaller and the difference fits into a `usize`.
     fn distance(self, other: Self) -> Option<usize>;
 
-    /// Whether the instruction set has vectors that [`Key::sort`] puts such keys in order with.
+    /// Whether [`Key::sort`] has a vector implementation for these keys and this instruction set.
     fn sorts(isa: Isa) -> bool {
         _ = isa;
         false
     }
 
-    /// Puts keys in order, in place.
+    /// Sorts keys in place.
     fn sort(keys: &mut [Self], isa: Isa, team: &dyn Team) {
         _ = (isa, team);
         keys.sort_unstable();
     }
 
-    /// Writes the keys from `low` to `high` one after another; says how many are below, and how many were written.
+    /// Writes the keys from `low` to `high` contiguously; returns how many are below `low`, and how many were written.
     ///
     /// # Safety
-    /// There is room for as many as there are keys.
+    /// `to` must have room for all keys.
     unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self, isa: Isa) -> (usize, usize) {
         _ = isa;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { pick_each(keys, low, high, to) }
     }
 
-    /// Moves what belongs to keys to where the next goes: of those below a pivot, of its equals and of those above it. Gives where the next
-    /// go then.
+    /// Distributes items by their keys: less than a pivot, equal to it, greater than it. Each part is written from its
+    /// current position, and the new positions are returned.
     ///
     /// # Safety
-    /// As many items as keys are readable, and up to each end there is room for all that go there, now and in later calls.
+    /// `items` must have one item per key, and each part must have room for its items, in this and in later calls.
     unsafe fn part(
         keys: &[Self],
         items: *const Self,
@@ -61,7 +61,7 @@ pub(crate) trait Key: Copy + Ord + Default + Send + Sync + 'static {
         isa: Isa,
     ) -> [usize; 3] {
         _ = isa;
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { part_each(keys, items, pivot, parts.map(|part| part.start), to) }
     }
 }
@@ -71,7 +71,7 @@ unsafe fn pick_each<K: Key>(keys: &[K], low: K, high: K, to: *mut K) -> (usize, 
     let below = keys.iter().map(|key| (*key < low) as u32).sum::<u32>() as usize;
     let mut kept = 0;
     for key in keys {
-        // SAFETY: fewer are kept than were looked at.
+        // SAFETY: the number of kept keys never exceeds the number of visited ones.
         unsafe { to.add(kept).write(*key) };
         kept += (*key >= low && *key <= high) as usize;
     }
@@ -82,7 +82,7 @@ unsafe fn pick_each<K: Key>(keys: &[K], low: K, high: K, to: *mut K) -> (usize, 
 unsafe fn part_each<K: Key>(keys: &[K], items: *const K, pivot: K, next: [usize; 3], to: *mut K) -> [usize; 3] {
     let [mut less, mut equal, mut more] = next;
     for (i, key) in keys.iter().enumerate() {
-        // Which part it is cannot be guessed, so there is no branch.
+        // The part is unpredictable, so avoid a branch.
         let (is_less, is_more) = (*key < pivot, *key > pivot);
         let place = if is_less {
             less
@@ -91,7 +91,7 @@ unsafe fn part_each<K: Key>(keys: &[K], items: *const K, pivot: K, next: [usize;
         } else {
             equal
         };
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { to.add(place).write(items.add(i).read()) };
         less += is_less as usize;
         more += is_more as usize;
@@ -150,7 +150,7 @@ macro_rules! wide_keys {
             }
 
             unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self, isa: Isa) -> (usize, usize) {
-                // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+                // SAFETY: the caller upholds the same contract; the backend has checked the instruction set.
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
@@ -168,7 +168,7 @@ macro_rules! wide_keys {
                 to: *mut Self,
                 isa: Isa,
             ) -> [usize; 3] {
-                // SAFETY: the caller's promise is this one; the backend has checked the instruction set.
+                // SAFETY: the caller upholds the same contract; the backend has checked the instruction set.
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
@@ -186,24 +186,24 @@ wide_keys! {
     u64, pick_longs, split_longs;
 }
 
-/// An element with a place in the order. NaN comes last, whichever way.
+/// An element type with a total order. NaN comes last in both directions.
 pub(crate) trait Ordered: Element + PartialOrd {
-    /// Its place.
+    /// The sort key.
     type Key: Key;
 
-    /// Whether it has two parts, either of which may be one of two zeros.
+    /// Whether it has two parts, each of which may be a signed zero.
     const IS_PAIR: bool = false;
 
-    /// Its place, from the smallest on or from the largest on.
+    /// The key for ascending or descending order.
     fn key(self, descending: bool) -> Self::Key;
 
-    /// As [`Ordered::key`], with one place for the two zeros.
+    /// Like [`Ordered::key`], but equal for both zeros.
     fn joined(self, descending: bool) -> Self::Key;
 
-    /// The element of a place.
+    /// The element with this key.
     fn from_key(key: Self::Key, descending: bool) -> Self;
 
-    /// Whether the element is one of two zeros, and which; `None` if it is no zero or there is one zero only.
+    /// For a zero of a type with signed zeros, whether it is negative; otherwise `None`.
     fn zero(self) -> Option<bool>;
 }
 
@@ -252,20 +252,21 @@ macro_rules! floats {
             fn key(self, descending: bool) -> $key {
                 const SIGN: $key = 1 << (<$key>::BITS - 1);
                 let bits = self.to_bits();
-                // Negative numbers fall as their bits rise.
+                // The order of negative numbers is the reverse of that of their bits.
                 let key = bits ^ (((bits as <$key as Signed>::Of >> (<$key>::BITS - 1)) as $key) | SIGN);
                 let key = if descending { !key } else { key };
                 if self.is_nan() { <$key>::MAX } else { key }
             }
             #[inline(always)]
             fn joined(self, descending: bool) -> $key {
-                // A zero without a sign: all but -0 stay what they are.
+                // Adding 0 turns -0 into +0 and leaves all other numbers unchanged.
                 (self + 0.0).key(descending)
             }
             #[inline(always)]
             fn from_key(key: $key, descending: bool) -> $type {
                 const SIGN: $key = 1 << (<$key>::BITS - 1);
-                // Turned downwards, the largest key would be read as a NaN of the other sign; any NaN will do.
+                // In descending order, the largest key would decode to a NaN with the other sign, which is equally
+                // valid.
                 let key = if descending { !key } else { key };
                 let mask = ((!key as <$key as Signed>::Of >> (<$key>::BITS - 1)) as $key) | SIGN;
                 <$type>::from_bits(key ^ mask)
@@ -278,7 +279,7 @@ macro_rules! floats {
     };
 }
 
-/// The type with a sign of the same width.
+/// The signed type of the same width.
 trait Signed {
     type Of;
 }
@@ -331,8 +332,8 @@ macro_rules! pairs {
             type Key = $key;
             const IS_PAIR: bool = true;
 
-            /// By the real part, then by the imaginary one. No number has one of the last keys, so what has NaN in one part, or in
-            /// both, goes behind all numbers, in the order of its other part.
+            /// By the real part, then by the imaginary part. Keys at the end of the range are unused by numbers, so
+            /// elements with NaN in one or both parts sort after all numbers, by their other part.
             fn key(self, descending: bool) -> $key {
                 let (re, im) = (self.re.key(descending), self.im.key(descending));
                 let (first, second) = match (self.re.is_nan(), self.im.is_nan()) {
@@ -421,7 +422,7 @@ mod tests {
         assert!((i64::MIN).key(false) < (-3i64).key(false));
     }
 
-    /// Numbers that seem random, below a bound.
+    /// Pseudo-random numbers below a bound.
     fn numbers(count: usize, below: u64) -> Vec<u64> {
         let next = |x: u64| x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let mut x = count as u64 + 1;
@@ -446,7 +447,7 @@ mod tests {
                     <u64 as Key>::sort(&mut longs, isa, &forerun_base::Solo);
                     <u32 as Key>::sort(&mut words, isa, &forerun_base::Solo);
                     assert!(longs == want && words == want_words, "{isa:?} {count} {below}");
-                    // In order, and in reverse.
+                    // Sorted and reversed input.
                     <u64 as Key>::sort(&mut longs, isa, &forerun_base::Solo);
                     words.reverse();
                     <u32 as Key>::sort(&mut words, isa, &forerun_base::Solo);

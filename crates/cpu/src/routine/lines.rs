@@ -1,28 +1,29 @@
-//! Work on lines: the elements along one axis, each line on its own.
+//! Iteration over lines: the elements along one axis.
 
 use super::call::{Args, Element};
 use crate::pointwise::Shared;
 use forerun_base::{Solo, Team};
 
-/// Elements a piece of work holds at least.
+/// The minimum number of elements per piece.
 const PIECE: usize = 1 << 15;
 
-/// Who works on the lines, and who within one: the team takes long lines one after another where they are too few for it.
+/// The team for the lines, and the team within a line: if there are too few long lines, the team processes them one
+/// after another.
 pub(crate) fn teams<'a>(args: &Args<'_>, team: &'a dyn Team) -> (&'a dyn Team, &'a dyn Team) {
     let (outer, count, inner) = args.extents(0);
     if outer * inner < team.width() && count >= PIECE / 2 { (&Solo, team) } else { (team, &Solo) }
 }
 
-/// What is done with a line: its elements, those of the result, and what is at hand.
+/// The function for one line: its elements, the output, and the scratch.
 pub(crate) type OnLine<'a, T, U, N> = dyn Fn(&[T], &mut [U], &mut N) + Sync + 'a;
 
-/// Calls `f(from, to)` for every line of input 0 along the axis that the first word names. Lines that do not lie together are
-/// brought together first.
+/// Calls `f(from, to)` for every line of input 0 along the axis that the first attribute gives. Lines that are not
+/// contiguous are copied first.
 pub(crate) fn each_line<T: Element, U: Element>(args: &Args<'_>, team: &dyn Team, f: &(dyn Fn(&[T], &mut [U]) + Sync)) {
     each_line_near::<T, U, ()>(args, team, &|from, to, ()| f(from, to));
 }
 
-/// As [`each_line`], with something at hand that one thread uses for line after line. Lines of the result may be of another length.
+/// Like [`each_line`], with scratch that a thread reuses for its lines. Output lines may have another length.
 pub(crate) fn each_line_near<T: Element, U: Element, N: Default>(
     args: &Args<'_>,
     team: &dyn Team,

@@ -1,5 +1,5 @@
-//! What host kernels of routines are made of: how they are reached, and sorting, searching and packing by vectors. The kernels
-//! stand in [`crate::family`].
+//! Building blocks of routine kernels: the call interface, and vectorized sorting, searching and packing. The kernels
+//! are in [`crate::family`].
 
 pub(crate) mod among;
 pub(crate) mod call;

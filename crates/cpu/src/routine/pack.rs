@@ -1,16 +1,16 @@
-//! What a mask chooses, packed by AVX-512: sixteen or eight elements at a time.
+//! Packing of masked elements with AVX-512, sixteen or eight at a time.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Packs elements of four bytes.
+/// Packs 4-byte elements.
 ///
 /// # Safety
-/// `from` has as many elements as the mask; the places are the caller's to write, and as many as the mask chooses in the
-/// range. The processor must have AVX-512 F, BW, VL and DQ.
+/// `from` must have as many elements as the mask. The caller must have exclusive access to `places`, which must be as
+/// many as there are true elements in the range. The CPU must support AVX-512 F, BW, VL and DQ.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 pub(crate) unsafe fn words(mask: &[u8], from: *const u32, range: Range<usize>, places: Range<usize>, to: *mut u32) {
-    // SAFETY: lanes of the range, and as many places as are chosen.
+    // SAFETY: lanes of the range, and one place per selected element.
     unsafe {
         each_line(mask, range, places.start, |chosen, at, place| {
             for part in 0..4 {
@@ -23,13 +23,13 @@ pub(crate) unsafe fn words(mask: &[u8], from: *const u32, range: Range<usize>, p
     }
 }
 
-/// Packs elements of eight bytes.
+/// Packs 8-byte elements.
 ///
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 pub(crate) unsafe fn longs(mask: &[u8], from: *const u64, range: Range<usize>, places: Range<usize>, to: *mut u64) {
-    // SAFETY: lanes of the range, and as many places as are chosen.
+    // SAFETY: lanes of the range, and one place per selected element.
     unsafe {
         each_line(mask, range, places.start, |chosen, at, place| {
             for part in 0..8 {
@@ -42,14 +42,14 @@ pub(crate) unsafe fn longs(mask: &[u8], from: *const u64, range: Range<usize>, p
     }
 }
 
-/// Packs the numbers of the mask's elements.
+/// Packs the indices of the mask's true elements.
 ///
 /// # Safety
 /// As for [`words`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 pub(crate) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usize>, to: *mut i64) {
     let numbers = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-    // SAFETY: lanes of the range, and as many places as are chosen.
+    // SAFETY: lanes of the range, and one place per selected element.
     unsafe {
         each_line(mask, range, places.start, |chosen, at, place| {
             for part in 0..8 {
@@ -63,8 +63,8 @@ pub(crate) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usiz
     }
 }
 
-/// Calls `each(chosen, at, place)` for every 64 elements of the mask of which some are chosen: a bit each, the first
-/// element, and how many were chosen before.
+/// Calls `each(chosen, at, place)` for every 64 mask elements with at least one true: their bits, the index of the
+/// first, and the number of selected elements before them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 unsafe fn each_line(mask: &[u8], range: Range<usize>, first: usize, mut each: impl FnMut(u64, usize, usize)) {
@@ -72,7 +72,7 @@ unsafe fn each_line(mask: &[u8], range: Range<usize>, first: usize, mut each: im
     for at in range.clone().step_by(64) {
         let left = range.end - at;
         let there = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
-        // SAFETY: the lanes that are there are elements of the mask.
+        // SAFETY: the unmasked lanes are elements of the mask.
         let line = unsafe { _mm512_maskz_loadu_epi8(there, mask.as_ptr().add(at).cast()) };
         let chosen = _mm512_test_epi8_mask(line, line);
         if chosen != 0 {
@@ -85,13 +85,13 @@ unsafe fn each_line(mask: &[u8], range: Range<usize>, first: usize, mut each: im
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 unsafe fn store_words(to: *mut u32, packed: __m512i, count: u32) {
-    // SAFETY: the caller promises so many places.
+    // SAFETY: the caller guarantees that the places are writable.
     unsafe { _mm512_mask_storeu_epi32(to.cast(), ((1u32 << count) - 1) as __mmask16, packed) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
 unsafe fn store_longs(to: *mut u64, packed: __m512i, count: u32) {
-    // SAFETY: the caller promises so many places.
+    // SAFETY: the caller guarantees that the places are writable.
     unsafe { _mm512_mask_storeu_epi64(to.cast(), ((1u32 << count) - 1) as __mmask8, packed) }
 }

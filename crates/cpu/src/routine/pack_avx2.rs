@@ -1,15 +1,16 @@
-//! What a mask chooses, packed by AVX2: eight elements at a time, by a table of what eight bits choose.
+//! Packing of masked elements with AVX2, eight at a time, with a table of permutations for eight bits.
 //!
-//! A vector is stored whole, however many of its elements count; the next one covers the rest. So each function ends where a whole
-//! vector would reach beyond its places, and gives what is left of the mask and of the places.
+//! A full vector is stored, however many of its elements are selected; the next store overwrites the rest. Each
+//! function therefore stops before a full vector would exceed its places, and returns the remaining ranges of the mask
+//! and of the places.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// What is left: elements of the mask, and places.
+/// The remaining ranges of the mask and of the places.
 pub(crate) type Rest = (Range<usize>, Range<usize>);
 
-/// For eight bits, the numbers of those that are set, a byte each, the lowest first.
+/// For each combination of eight bits, the indices of the set bits as bytes, lowest first.
 static CHOSEN: [u64; 256] = {
     let mut table = [0; 256];
     let mut bits = 0;
@@ -27,11 +28,11 @@ static CHOSEN: [u64; 256] = {
     table
 };
 
-/// Packs elements of four bytes.
+/// Packs 4-byte elements.
 ///
 /// # Safety
-/// `from` has as many elements as the mask; the places are the caller's to write, and as many as the mask chooses in the
-/// range. The processor must have AVX2 and POPCNT.
+/// `from` must have as many elements as the mask. The caller must have exclusive access to `places`, which must be as
+/// many as there are true elements in the range. The CPU must support AVX2 and POPCNT.
 #[target_feature(enable = "avx2,popcnt")]
 pub(crate) unsafe fn words(
     mask: &[u8],
@@ -50,7 +51,7 @@ pub(crate) unsafe fn words(
     }
 }
 
-/// Packs elements of eight bytes.
+/// Packs 8-byte elements.
 ///
 /// # Safety
 /// As for [`words`].
@@ -79,7 +80,7 @@ pub(crate) unsafe fn longs(
     }
 }
 
-/// Packs the numbers of the mask's elements.
+/// Packs the indices of the mask's true elements.
 ///
 /// # Safety
 /// As for [`words`].
@@ -98,8 +99,8 @@ pub(crate) unsafe fn places(mask: &[u8], range: Range<usize>, places: Range<usiz
     }
 }
 
-/// Calls `each(bits, at, place)` for every eight elements of the mask: a bit for each that is chosen, the first element,
-/// and how many places come before. Eight places are there from that one on.
+/// Calls `each(bits, at, place)` for every eight mask elements: their bits, the index of the first, and the number of
+/// places before them. At least eight places are available from there on.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 unsafe fn each_eight(

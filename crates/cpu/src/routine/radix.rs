@@ -1,28 +1,28 @@
-//! Items in order of their keys, digit by digit from the lowest: stable, and as fast for one distribution as for another.
+//! Stable LSD radix sort. Its speed does not depend on the distribution of keys.
 //!
-//! A pass counts how often each digit occurs in each piece of the items, works out where each piece puts its items of each digit, and
-//! moves them there. Digits that all items share need no pass. The first pass reads where the items come from, the last
-//! writes where they go to, so that nothing is copied beside. Invariant: whichever pieces there are, the result is the same.
+//! A pass counts the digits in each piece of the items, computes where each piece writes its items of each digit, and
+//! moves them. Digits that all items share are skipped. The first pass reads from the source and the last one writes to
+//! the destination, so there are no extra copies. Invariant: the result does not depend on the pieces.
 
 use super::keys::Key;
 use crate::pointwise::Shared;
 use forerun_base::Team;
 
-/// Values of a digit.
+/// Values of a wide digit.
 const WIDE: usize = 1 << 11;
-/// Values of a digit where counting the wide ones would cost more than moving the items.
+/// Values of a narrow digit, used where counting wide digits would cost more than moving the items.
 const NARROW: usize = 1 << 8;
-/// Items from which on digits are wide.
+/// From this many items on, digits are wide.
 const MANY: usize = 1 << 14;
-/// Items a piece holds at least.
+/// The minimum number of items per piece.
 const PIECE: usize = 1 << 15;
 
-/// What is put in order: a key, and what goes with it.
+/// A sortable item: a key and its payload.
 pub(crate) trait Item: Copy + Send + Sync {
     /// Bits of its key.
     const BITS: u32;
 
-    /// The bits of the key from `shift` on, the lowest of them at least.
+    /// The bits of the key from `shift` on, at least the lowest of them.
     fn bits(self, shift: u32) -> usize;
 }
 
@@ -35,7 +35,7 @@ impl<K: Key> Item for K {
     }
 }
 
-/// A key of at most 32 bits above a number.
+/// A key of at most 32 bits in the high half, a number in the low half.
 #[derive(Clone, Copy)]
 pub(crate) struct Near(pub(crate) u64);
 
@@ -61,17 +61,17 @@ impl<K: Key> Item for Far<K> {
     }
 }
 
-/// Where items wait between two passes: two places of at least as many as there are. What lies there is nobody's.
+/// Two buffers for items between passes, each with room for all items. Their contents are unspecified.
 pub(crate) struct Places<I> {
     pub(crate) near: *mut I,
     pub(crate) far: *mut I,
 }
 
-/// Calls `store(place, item)` for the items `load(0 .. count)` in order of their keys.
+/// Calls `store(place, item)` for the items `load(0 .. count)` in the order of their keys.
 ///
 /// # Safety
-/// Both places hold `count` items, and nobody else uses them meanwhile. `load` does not read what `store` writes or what lies in the places, and
-/// may be called twice for each item; while `store` is called, `far` is not looked at any more.
+/// Both buffers must hold `count` items, with exclusive access. `load` must not read memory that `store` writes, or the
+/// buffers, and may be called twice for each item. `far` is not read any more while `store` is called.
 pub(crate) unsafe fn radix<I: Item>(
     count: usize,
     places: Places<I>,
@@ -80,7 +80,7 @@ pub(crate) unsafe fn radix<I: Item>(
     store: impl Fn(usize, I) + Sync,
 ) {
     assert!(u32::try_from(count).is_ok(), "items are counted in 32 bits");
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe {
         match count < MANY {
             true => by_digits::<I, NARROW>(count, places, team, load, store),
@@ -89,7 +89,7 @@ pub(crate) unsafe fn radix<I: Item>(
     }
 }
 
-/// As [`radix`], with digits of so many values.
+/// [`radix`] with digits of `VALUES` values.
 unsafe fn by_digits<I: Item, const VALUES: usize>(
     count: usize,
     places: Places<I>,
@@ -103,11 +103,11 @@ unsafe fn by_digits<I: Item, const VALUES: usize>(
     let range = |piece: usize| piece * per_piece..count.min((piece + 1) * per_piece);
     let digits = I::BITS.div_ceil(width) as usize;
 
-    // How often each digit occurs, in each piece.
+    // Count each digit in each piece.
     let mut counts = vec![[0u32; VALUES]; pieces * digits];
     let all = Shared(counts.as_mut_ptr());
     team.split(pieces, &|piece| {
-        // SAFETY: each piece has counts of its own.
+        // SAFETY: each piece has its own counts.
         let mine = unsafe { std::slice::from_raw_parts_mut(all.get().add(piece * digits), digits) };
         for i in range(piece) {
             let item = load(i);
@@ -127,18 +127,18 @@ unsafe fn by_digits<I: Item, const VALUES: usize>(
     };
 
     let places = Shared([places.near, places.far]);
-    // The last pass reads the near place, the one before writes it.
+    // The last pass reads `near`; the one before writes it.
     let place = |pass: usize| places.get()[(last - pass) % 2];
     for (pass, digit) in passes.iter().enumerate() {
         let shift = *digit as u32 * width;
-        // SAFETY: the pass before filled it.
+        // SAFETY: the previous pass filled the buffer.
         let read = |i: usize| if pass == 0 { load(i) } else { unsafe { place(pass).add(i).read() } };
         let mut offsets: Vec<[u32; VALUES]> = (0..pieces).map(|piece| counts[piece * digits + digit]).collect();
         if pass > 0 && pieces > 1 {
-            // Other items lie in a piece by now.
+            // The pieces now contain other items, so count again.
             let all = Shared(offsets.as_mut_ptr());
             team.split(pieces, &|piece| {
-                // SAFETY: each piece has counts of its own.
+                // SAFETY: each piece has its own counts.
                 let mine = unsafe { &mut *all.get().add(piece) };
                 mine.fill(0);
                 range(piece).for_each(|i| mine[read(i).bits(shift) % VALUES] += 1);
@@ -152,15 +152,15 @@ unsafe fn by_digits<I: Item, const VALUES: usize>(
         }
         let all = Shared(offsets.as_mut_ptr());
         team.split(pieces, &|piece| {
-            // SAFETY: each piece has offsets of its own.
+            // SAFETY: each piece has its own offsets.
             let mine = unsafe { &mut *all.get().add(piece) };
             let mut next = |item: I| {
                 let offset = &mut mine[item.bits(shift) % VALUES];
                 *offset += 1;
                 *offset as usize - 1
             };
-            // SAFETY: the pass before filled what is read. Offsets are a permutation of the places of all items, of which each
-            // piece has its own.
+            // SAFETY: the previous pass filled the buffer that is read. Offsets are a permutation of all positions, and
+            // each piece has its own.
             unsafe {
                 match (pass == 0, pass == last) {
                     (true, true) => range(piece).map(&load).for_each(|item| store(next(item), item)),

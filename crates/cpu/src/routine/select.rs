@@ -1,8 +1,9 @@
-//! Elements that an order has at some places, without the order: partitions and quantiles.
+//! Selection of elements by rank without a full sort: partitions and quantiles.
 //!
-//! A sample says between which two keys the one wanted lies, almost surely. A pass counts what lies below and collects what lies between,
-//! among which the rest is looked for in the same way. What a sample misjudges is left to the library's selection. Invariant: the key at a
-//! place, and how many lie before it, follow from the elements alone; so results depend neither on samples nor on threads.
+//! A sample gives two keys that enclose the wanted one with high probability. A pass counts the keys below and collects
+//! the ones between, and the search continues among those. If the sample was misleading, the library's selection is
+//! used. Invariant: the key of a rank, and the number of keys before it, depend on the elements alone; results
+//! therefore depend neither on samples nor on threads.
 
 use super::call::{Args, Element};
 use super::keys::{Key, Ordered};
@@ -13,14 +14,14 @@ use crate::simd::Isa;
 use forerun_base::{Result, Team};
 use forerun_ops::order::{Partitioning, Quantiles};
 
-/// Keys up to which all are put in order.
+/// Up to this many keys are sorted.
 const FEW: usize = 512;
-/// Elements of a piece of work.
+/// Elements per piece.
 const PIECE: usize = 1 << 16;
-/// Keys that are made at a time.
+/// Keys computed at a time.
 const BLOCK: usize = 256;
 
-/// The key of a place, how many lie before it and how many are equal.
+/// The key of a rank, the number of smaller keys, and the number of equal ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Found<K> {
     key: K,
@@ -28,7 +29,7 @@ struct Found<K> {
     equal: usize,
 }
 
-/// The key that an order of the elements has at a place.
+/// The key of rank `place`.
 fn select<T: Ordered>(from: &[T], place: usize, isa: Isa, team: &dyn Team) -> Found<T::Key>
 where
     T::Key: Ordered<Key = T::Key>,
@@ -38,7 +39,7 @@ where
         return select_among(from.iter().map(|x| x.joined(false)).collect(), place, isa);
     }
     let (low, high) = bounds(from, place, isa);
-    // Each piece collects where it lies, as if it collected everything.
+    // Each piece collects at its own offset, with room for all its keys.
     let mut collected: Vec<T::Key> = Vec::with_capacity(count + BLOCK);
     let pieces = count.div_ceil(PIECE);
     let mut counts = vec![(0, 0); pieces];
@@ -46,16 +47,16 @@ where
     team.split(pieces, &|piece| {
         let start = piece * PIECE;
         let from = &from[start..count.min(start + PIECE)];
-        // SAFETY: pieces write counts of their own, and as many keys as they have elements at the most.
+        // SAFETY: each piece writes its own count, and at most as many keys as it has elements.
         unsafe { each.get().add(piece).write(collect(from, low, high, keys.get().add(start), isa)) };
     });
     let (mut below, mut kept) = (0, 0);
     for (piece, (less, inside)) in counts.into_iter().enumerate() {
-        // SAFETY: the piece has collected so many there, at or behind where they go.
+        // SAFETY: the piece has collected this many keys, at or after their destination.
         unsafe { std::ptr::copy(keys.get().add(piece * PIECE), keys.get().add(kept), inside) };
         (below, kept) = (below + less, kept + inside);
     }
-    // SAFETY: so many were collected.
+    // SAFETY: this many keys were collected.
     unsafe { collected.set_len(kept) };
     if !(below..below + kept).contains(&place) {
         return select_among(from.iter().map(|x| x.joined(false)).collect(), place, isa);
@@ -68,7 +69,7 @@ where
     Found { less: found.less + below, ..found }
 }
 
-/// Two keys between which the one of a place lies, almost surely: three deviations around its place in a sample.
+/// Two keys that enclose rank `place` with high probability: three standard deviations around its rank in a sample.
 fn bounds<T: Ordered>(from: &[T], place: usize, isa: Isa) -> (T::Key, T::Key) {
     let count = from.len();
     let size = match count {
@@ -77,7 +78,7 @@ fn bounds<T: Ordered>(from: &[T], place: usize, isa: Isa) -> (T::Key, T::Key) {
         65_537..=1_048_576 => 2048,
         _ => 8192,
     };
-    // One element of each stretch, but not at the same place in each: elements may repeat with a period.
+    // One element of each stretch, at varying offsets, because elements may repeat with a period.
     let step = count / size;
     let at = |i: usize| i * step + (i.wrapping_mul(0x9e37_79b9) >> 7) % step;
     let mut sample: Vec<T::Key> = (0..size).map(|i| from[at(i)].joined(false)).collect();
@@ -89,11 +90,11 @@ fn bounds<T: Ordered>(from: &[T], place: usize, isa: Isa) -> (T::Key, T::Key) {
     (low, high)
 }
 
-/// Writes the keys between two bounds one after another, and perhaps some behind them; says how many lie below them and how many there
-/// are.
+/// Writes the keys between two bounds contiguously, and possibly some garbage after them; returns how many keys are
+/// below, and how many were written.
 ///
 /// # Safety
-/// There is room for as many keys as there are elements.
+/// `to` must have room for as many keys as there are elements.
 unsafe fn collect<T: Ordered>(from: &[T], low: T::Key, high: T::Key, to: *mut T::Key, isa: Isa) -> (usize, usize) {
     let (mut below, mut kept) = (0, 0);
     with_features(
@@ -103,7 +104,7 @@ unsafe fn collect<T: Ordered>(from: &[T], low: T::Key, high: T::Key, to: *mut T:
             for from in from.chunks(BLOCK) {
                 let mut keys = [T::Key::default(); BLOCK];
                 keys.iter_mut().zip(from).for_each(|(key, x)| *key = x.joined(false));
-                // SAFETY: fewer are kept than were looked at.
+                // SAFETY: the number of kept keys never exceeds the number of visited ones.
                 let (under, inside) = unsafe { T::Key::pick(&keys[..from.len()], low, high, to.add(kept), isa) };
                 (below, kept) = (below + under, kept + inside);
             }
@@ -112,7 +113,7 @@ unsafe fn collect<T: Ordered>(from: &[T], low: T::Key, high: T::Key, to: *mut T:
     (below, kept)
 }
 
-/// As [`select`], of keys that may be moved.
+/// Like [`select`], for keys that may be reordered.
 fn select_among<K: Key>(mut keys: Vec<K>, place: usize, isa: Isa) -> Found<K> {
     if keys.len() <= FEW && K::sorts(isa) {
         K::sort(&mut keys, isa, &forerun_base::Solo);
@@ -126,7 +127,7 @@ fn select_among<K: Key>(mut keys: Vec<K>, place: usize, isa: Isa) -> Found<K> {
     Found { key, less: count(&|k| k < key), equal: count(&|k| k == key) }
 }
 
-/// The keys of some places, which rise, each once.
+/// The keys of some ranks, in ascending order, without duplicates.
 fn pivots<T: Ordered>(from: &[T], places: &[i64], isa: Isa, team: &dyn Team) -> Vec<Found<T::Key>>
 where
     T::Key: Ordered<Key = T::Key>,
@@ -153,7 +154,7 @@ where
     all
 }
 
-/// Moves items that go with elements: before, at, between and behind the pivots, each in their order.
+/// Partitions items by their elements: before, at, between and after the pivots; stable within each part.
 fn part<T: Ordered>(from: &[T], items: &[T::Key], pivots: &[Found<T::Key>], to: &mut [T::Key], isa: Isa) {
     assert!(items.len() == from.len() && to.len() == from.len(), "an item an element");
     if let [pivot] = pivots {
@@ -169,14 +170,14 @@ fn part<T: Ordered>(from: &[T], items: &[T::Key], pivots: &[Found<T::Key>], to: 
                     let [less, equal, more] = next;
                     let parts = [less..pivot.less, equal..above, more..count];
                     let items = items[block * BLOCK..].as_ptr();
-                    // SAFETY: the pivot says how many elements go where.
+                    // SAFETY: the pivots give the number of elements in each part.
                     next = unsafe { T::Key::part(&keys[..from.len()], items, pivot.key, parts, to, isa) };
                 }
             },
         );
         return;
     }
-    // Where the next goes: before the first pivot, at it, between it and the second, and so on.
+    // The start of each part: before the first pivot, at it, between it and the second, and so on.
     let mut next = vec![0];
     next.extend(pivots.iter().flat_map(|pivot| [pivot.less, pivot.less + pivot.equal]));
     for (x, item) in from.iter().zip(items) {
@@ -197,9 +198,10 @@ where
     let (team, within) = teams(args, team);
     each_line::<T, T>(args, team, &|from, to| {
         let pivots = pivots(from, &places, isa, within);
-        // Complex numbers need less alignment than their keys; arrays and scratch memory begin at multiples of 16.
+        // Complex numbers need less alignment than their keys; arrays and scratch memory are aligned to 16 bytes.
         assert!(from.as_ptr().cast::<T::Key>().is_aligned() && to.as_ptr().cast::<T::Key>().is_aligned());
-        // SAFETY: elements and keys have one size, both addresses are aligned, and any bits are either.
+        // SAFETY: elements and keys have equal size, both addresses are aligned, and every bit pattern is valid for
+        // both.
         let (items, to) = unsafe {
             let items = std::slice::from_raw_parts(from.as_ptr().cast::<T::Key>(), from.len());
             (items, std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()))
@@ -238,11 +240,11 @@ where
     Ok(())
 }
 
-/// A number that lies between two others.
+/// A number type with interpolation.
 pub(crate) trait Between: Ordered<Key: Ordered<Key = Self::Key>> {
     const NAN: Self;
 
-    /// The first and a share of the way to the second.
+    /// Interpolates between two numbers.
     fn between(self, second: Self, share: f64) -> Self;
 }
 
@@ -253,7 +255,7 @@ macro_rules! between {
 
             fn between(self, second: $float, share: f64) -> $float {
                 let share = share as $float;
-                // Between two infinities of one sign, or from a number to one at no distance, there is no difference to take.
+                // Avoid the difference of equal infinities, and 0 * infinity.
                 if share == 0.0 || self == second { self } else { self + (second - self) * share }
             }
         })*
@@ -262,7 +264,7 @@ macro_rules! between {
 
 between!(f32 f64);
 
-/// Input lines are those of the last axis; results of one share lie together.
+/// Quantiles along the last axis; the results of one quantile are contiguous.
 pub(crate) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (from, to, isa) = (args.input::<T>(0), args.output::<T>(), args.isa);
     let Quantiles { places, shares } = args.attributes();
@@ -276,7 +278,7 @@ pub(crate) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<(
     let one = |line: usize, within: &dyn Team| {
         let from = &from[line * count..(line + 1) * count];
         let put = |q: usize, x: T| {
-            // SAFETY: each line has places of its own, within the output.
+            // SAFETY: each line has its own places within the output.
             unsafe { target.get().add(q * lines + line).write(x) };
         };
         if has_nan(from, isa) {
@@ -320,7 +322,7 @@ pub(crate) fn quantile<T: Between>(args: &Args<'_>, team: &dyn Team) -> Result<(
     Ok(())
 }
 
-/// The element at a place of the order. Of the two zeros that one which came as many zeros later as the place says.
+/// The element of a rank. Among the two zeros, the input order decides.
 fn element<T: Ordered>(from: &[T], found: &Found<T::Key>, place: usize) -> T {
     let x = T::from_key(found.key, false);
     match x.zero() {
@@ -339,7 +341,7 @@ fn has_nan<T: Element + PartialOrd>(from: &[T], isa: Isa) -> bool {
     any
 }
 
-/// The smallest key above another, of which there is one.
+/// The smallest key above another; it must exist.
 fn least_above<T: Ordered>(from: &[T], key: T::Key, isa: Isa) -> T::Key {
     let mut least = T::Key::MOST;
     with_features(

@@ -1,15 +1,15 @@
-//! Random bits of one element: its block of the stream, and as many behind it as it asks for.
+//! Random bits of one element: its block of the stream, and as many further blocks as it needs.
 //!
-//! The blocks of a stream leave the upper half of the counter at zero; here it counts the blocks of one element. So the bits
-//! depend on the key and the element's block alone.
+//! Blocks of a stream have zero in the upper half of the counter; here that half counts the blocks of one element. The
+//! bits therefore depend only on the key and the element's block.
 
 use crate::philox::{FACTORS, ROUNDS, WEYL};
 
-/// Where an element takes its bits from.
+/// The random bits of one element.
 pub(crate) struct Source {
     key: u64,
     block: u64,
-    /// How many blocks were made.
+    /// The number of blocks generated.
     made: u32,
     words: [u32; 4],
     used: usize,

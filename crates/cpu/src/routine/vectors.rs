@@ -1,10 +1,10 @@
-//! Vectors of keys, as AVX2 has them: what a sort asks of them, and no more.
+//! Vectors of keys for AVX2, with the operations that sorting needs.
 
 use std::arch::x86_64::*;
 
-/// A vector of keys. Networks compare keys after [`Vector::turned`], so that a set without an unsigned comparison has one.
+/// A vector of keys. Networks compare keys after [`Vector::turned`], because AVX2 has no unsigned comparison.
 ///
-/// Every method is only sound inside a function that enables AVX2.
+/// Every method is sound only inside a function that enables AVX2.
 pub(super) trait Vector: Copy {
     type Key: Copy + Ord + Default;
     const LANES: usize;
@@ -14,32 +14,32 @@ pub(super) trait Vector: Copy {
     unsafe fn store(self, to: *mut Self::Key);
     fn splat(key: Self::Key) -> Self;
 
-    /// Keys as networks compare them, and back.
+    /// Flips the sign bits: converts between unsigned keys and signed ones, which networks compare.
     fn turned(self) -> Self;
 
-    /// Lanes that are below those of the other, a bit each.
+    /// A bit mask of the lanes that are less than those of `other`.
     fn below(self, other: Self) -> usize;
 
-    /// The lanes of the mask first, then the others.
+    /// Moves the lanes of the mask to the front, the others behind them.
     fn packed(self, mask: usize) -> Self;
 
-    /// The smaller and the larger of each lane, of turned keys.
+    /// The smaller and the larger of each lane, for turned keys.
     fn ordered(self, other: Self) -> (Self, Self);
 
-    /// Lanes so far apart change places.
+    /// Exchanges lanes that are `APART` apart.
     fn swapped<const APART: usize>(self) -> Self;
 
-    /// The lanes of each group in reverse.
+    /// Reverses the lanes of each group.
     fn reversed<const GROUP: usize>(self) -> Self;
 
-    /// Of each pair so far apart the lower lane of `low`, the upper one of `high`.
+    /// For each pair of lanes that are `APART` apart, the lower lane of `low` and the upper lane of `high`.
     fn joined<const APART: usize>(low: Self, high: Self) -> Self;
 
-    /// Calls `put` for the vectors of a block of [`Vector::LANES`] columns, which become rows.
+    /// Transposes a block of [`Vector::LANES`] columns; calls `put` with each resulting row.
     fn transposed(block: &[Self], put: impl FnMut(usize, Self));
 }
 
-/// For each mask of so many lanes: those it names, then the others; `PARTS` numbers a lane.
+/// For each mask, a permutation that moves its lanes to the front; `PARTS` numbers per lane.
 const fn permutations<const MASKS: usize, const LANES: usize, const PARTS: usize>() -> [[u8; 8]; MASKS] {
     let mut all = [[0; 8]; MASKS];
     let mut mask = 0;
@@ -76,7 +76,7 @@ pub(super) struct Words(__m256i);
 #[derive(Clone, Copy)]
 pub(super) struct Longs(__m256i);
 
-// SAFETY of every block below: called inside functions that enable AVX2; addresses are the caller's promise.
+// SAFETY of every block below: called inside functions that enable AVX2; the caller guarantees the addresses.
 impl Vector for Words {
     type Key = u32;
     const LANES: usize = 8;
@@ -157,7 +157,7 @@ impl Vector for Words {
     fn transposed(block: &[Words], mut put: impl FnMut(usize, Words)) {
         // SAFETY: see above.
         unsafe {
-            // Of two vectors and of four, within either half; then the halves.
+            // Interleave pairs, then fours within 128-bit halves, then exchange the halves.
             let (a, b) = (_mm256_unpacklo_epi32(block[0].0, block[1].0), _mm256_unpackhi_epi32(block[0].0, block[1].0));
             let (c, d) = (_mm256_unpacklo_epi32(block[2].0, block[3].0), _mm256_unpackhi_epi32(block[2].0, block[3].0));
             let (e, f) = (_mm256_unpacklo_epi32(block[4].0, block[5].0), _mm256_unpackhi_epi32(block[4].0, block[5].0));

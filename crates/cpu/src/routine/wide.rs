@@ -1,60 +1,60 @@
-//! Keys in order by vectors: a quicksort that partitions whole vectors, down to a sorting network in registers. Here with AVX-512,
-//! in `wide_avx2` with AVX2.
+//! Vectorized sorting of keys: a quicksort that partitions full vectors, down to a sorting network in registers. This
+//! module uses AVX-512, `wide_avx2` uses AVX2.
 //!
-//! Keys are whole numbers, so equal ones are the same: the result is one and the same whatever the pivots, and whichever thread
-//! sorts which part. A partition reads as much ahead from both ends as it writes, so it needs no memory beside. Parts that do
-//! not get smaller are left to the library's sort, which bounds the time for every input.
+//! Keys are integers, so equal keys are indistinguishable, and the result depends neither on the pivots nor on the
+//! threads. A partition reads ahead from both ends as much as it writes, so it works in place. Parts that do not shrink
+//! are left to the library's sort, which bounds the time for every input.
 
 use crate::pointwise::Shared;
 use crate::simd::Avx512;
 use forerun_base::Team;
 
-/// Keys from which on several threads sort.
+/// From this many keys on, several threads sort.
 const WORTH_SPLITTING: usize = 1 << 14;
-/// Keys from which on there are several parts for each of them.
+/// From this many keys on, there are several parts per thread.
 const WORTH_BALANCING: usize = 1 << 18;
-/// Vectors that a partition reads at a time, of a large part.
+/// Vectors that a partition of a large part reads at a time.
 const AHEAD: usize = 8;
 /// Vectors of the largest network.
 const NETWORK: usize = 16;
-/// Keys that a pivot is the middle of.
+/// Keys whose median is the pivot.
 pub(super) const SAMPLE: usize = 32;
 
-/// Keys that vectors of an instruction set hold.
+/// A key type with vectors of an instruction set.
 pub(super) trait Wide<S>: Copy + Ord + Default + Send + Sync + 'static {
     /// Keys of the largest network.
     const SMALL: usize;
 
-    /// Puts keys in order.
+    /// Sorts keys.
     ///
     /// # Safety
-    /// The processor must have the set.
+    /// The CPU must support the set.
     unsafe fn sort(keys: &mut [Self]);
 
-    /// Brings the keys below a pivot, or with `or_equal` those up to it, before the others; gives their number.
+    /// Moves the keys below a pivot, or with `or_equal` those up to it, to the front; returns their number.
     ///
     /// # Safety
-    /// As for [`Wide::sort`]; there are more keys than the largest network takes.
+    /// As for [`Wide::sort`]; there must be more keys than the largest network takes.
     unsafe fn partition(keys: &mut [Self], pivot: Self, or_equal: bool) -> usize;
 
-    /// The middle of some of the keys.
+    /// The median of a sample of the keys.
     ///
     /// # Safety
     /// As for [`Wide::partition`].
     unsafe fn pivot(keys: &[Self]) -> Self;
 }
 
-/// Puts keys in order, with a team where that is worth it.
+/// Sorts keys, with a team if there are enough.
 ///
 /// # Safety
-/// The processor must have the set.
+/// The CPU must support the set.
 pub(super) unsafe fn sort<S, K: Wide<S>>(keys: &mut [K], team: &dyn Team) {
     let width = team.width().min(16);
     if width == 1 || keys.len() < WORTH_SPLITTING {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         return unsafe { K::sort(keys) };
     }
-    // Halved until there are a few parts a thread; a part is where it starts and how many keys it has.
+    // Partition until there are a few parts per thread. A part is its start and its length.
     const MOST: usize = 128;
     let mut parts = [(0, 0); MOST];
     parts[0] = (0, keys.len());
@@ -67,7 +67,8 @@ pub(super) unsafe fn sort<S, K: Wide<S>>(keys: &mut [K], team: &dyn Team) {
         let from = &parts;
         team.split(count, &|i| {
             let (start, length) = from[i];
-            // SAFETY: parts do not overlap, and each has two places of its own for its halves; the caller's promise.
+            // SAFETY: parts do not overlap, and each has two slots of its own for its halves; the rest is guaranteed by
+            // the caller.
             unsafe {
                 let part = std::slice::from_raw_parts_mut(first.get().add(start), length);
                 let left = match length > K::SMALL {
@@ -110,14 +111,14 @@ macro_rules! wide {
                 const SMALL: usize = LANES * NETWORK;
 
                 unsafe fn sort(keys: &mut [$key]) {
-                    // Twice as deep as halves would go.
+                    // Twice the depth of perfect halving.
                     let depth = 2 * (usize::BITS - keys.len().leading_zeros());
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { quick(keys, depth) }
                 }
 
                 unsafe fn partition(keys: &mut [$key], pivot: $key, or_equal: bool) -> usize {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe {
                         match or_equal {
                             true => partitioned::<true>(keys, pivot),
@@ -127,7 +128,7 @@ macro_rules! wide {
                 }
 
                 unsafe fn pivot(keys: &[$key]) -> $key {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { pivot(keys) }
                 }
             }
@@ -140,7 +141,7 @@ macro_rules! wide {
                     return keys[keys.len() / 2];
                 }
                 sample.iter_mut().enumerate().for_each(|(i, to)| *to = keys[i * step + step / 2]);
-                // SAFETY: a sample fits a network.
+                // SAFETY: the sample fits a network.
                 unsafe { small(&mut sample) };
                 sample[SAMPLE / 2]
             }
@@ -158,13 +159,13 @@ macro_rules! wide {
                         let pivot = pivot(keys);
                         let below = partitioned::<false>(keys, pivot);
                         if below == 0 {
-                            // The pivot is the smallest: all its equals are in their places.
+                            // The pivot is the smallest key, so all its equals are in place.
                             let equal = partitioned::<true>(keys, pivot);
                             keys = &mut keys[equal..];
                             continue;
                         }
                         let (left, right) = keys.split_at_mut(below);
-                        // The smaller one first, so that the stack stays short.
+                        // Recurse into the smaller part first to bound the stack.
                         if left.len() < right.len() {
                             quick(left, depth);
                             keys = right;
@@ -177,13 +178,13 @@ macro_rules! wide {
                 }
             }
 
-            /// The first `count` lanes, or all.
+            /// A mask of the first `count` lanes, or of all.
             #[inline]
             fn first_lanes(count: usize) -> $mask {
                 ((1u64 << count.min(LANES)) - 1) as $mask
             }
 
-            /// Which lanes go to the left.
+            /// The mask of lanes that go to the left.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
             fn goes_left<const OR_EQUAL: bool>(keys: __m512i, pivot: __m512i) -> $mask {
@@ -194,7 +195,7 @@ macro_rules! wide {
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
             unsafe fn partitioned<const OR_EQUAL: bool>(keys: &mut [$key], by: $key) -> usize {
-                // SAFETY: the caller's promise is this one.
+                // SAFETY: the caller upholds the same contract.
                 unsafe {
                     match keys.len() < 64 * LANES {
                         true => partition::<OR_EQUAL, 4>(keys, by),
@@ -207,13 +208,13 @@ macro_rules! wide {
             unsafe fn partition<const OR_EQUAL: bool, const AHEAD: usize>(keys: &mut [$key], by: $key) -> usize {
                 let chunk = AHEAD * LANES;
                 let (first, count, pivot) = (keys.as_mut_ptr(), keys.len(), $splat(by as _));
-                // Keys that fill no chunk wait aside, before those that are read ahead.
+                // Set aside the keys that do not fill a chunk, before those that are read ahead.
                 let odd = count % chunk;
                 let mut aside = [const { std::mem::MaybeUninit::<$key>::uninit() }; 3 * super::AHEAD * LANES];
                 let waits = aside.as_mut_ptr().cast::<$key>();
-                // SAFETY: there are at least two chunks. What is read lies between what is still to be read from either end;
-                // each end has room for the vectors that are written to it: both have two chunks together, and the one with
-                // less is read next.
+                // SAFETY: there are at least two chunks. Reads stay between the unread ends. Each end has room for the
+                // vectors written to it: both have room for two chunks together, and the end with less room is read
+                // next.
                 unsafe {
                     std::ptr::copy_nonoverlapping(first, waits, odd);
                     std::ptr::copy_nonoverlapping(first.add(odd), waits.add(odd), chunk);
@@ -222,7 +223,7 @@ macro_rules! wide {
                     let (mut from, mut end) = (odd + chunk, count - chunk);
                     let (mut left, mut right) = (0, count);
                     while from < end {
-                        // Which end that is cannot be guessed, so there is no branch: all ones for the left, else zeros.
+                        // The end is unpredictable, so avoid a branch: all ones for the left end, otherwise zeros.
                         let near_left = ((from - left <= right - end) as usize).wrapping_neg();
                         let at = from & near_left | (end - chunk) & !near_left;
                         from += chunk & near_left;
@@ -240,7 +241,7 @@ macro_rules! wide {
                             $mask_store(first.add(right).cast(), first_lanes(LANES - lefts), $compress(!mask, held));
                         }
                     }
-                    // The rest lies between, where there is room for just so many.
+                    // The keys that were set aside go between both ends, where exactly that much room is left.
                     let waiting = odd + 2 * chunk;
                     for at in (0..waiting).step_by(LANES) {
                         let there = first_lanes(waiting - at);
@@ -257,11 +258,11 @@ macro_rules! wide {
                 }
             }
 
-            /// At most a network's keys.
+            /// Sorts at most as many keys as a network takes.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
             unsafe fn small(keys: &mut [$key]) {
-                // SAFETY: so many vectors hold the keys.
+                // SAFETY: this many vectors hold the keys.
                 unsafe {
                     match keys.len().div_ceil(LANES) {
                         0 => {}
@@ -274,7 +275,8 @@ macro_rules! wide {
                 }
             }
 
-            /// Compares keys so far apart, in runs of so many: one stage of a network, or nothing if the runs are too long for it.
+            /// One stage of a network: compares keys that are `APART` apart, in runs of `RUN`. Does nothing if the runs
+            /// are too long.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
             fn step<const N: usize, const RUN: usize, const APART: usize>(held: &mut [__m512i; N]) {
@@ -290,9 +292,9 @@ macro_rules! wide {
                     }
                     return;
                 }
-                // SAFETY: a vector of lanes.
+                // SAFETY: the array is a full vector.
                 let swap = unsafe { $load(const { &partners(APART) }.as_ptr().cast()) };
-                // The lanes that take the larger: the upper of each pair where keys rise.
+                // The lanes that take the larger key: the upper one of each pair in ascending runs.
                 let rising = const { uppers(APART) ^ if RUN < LANES { uppers(RUN) } else { 0 } };
                 for (v, held) in held.iter_mut().enumerate() {
                     let other = $permute(swap, *held);
@@ -301,18 +303,18 @@ macro_rules! wide {
                 }
             }
 
-            /// A bitonic network over `N` vectors; what they hold beside the keys are the largest keys there are.
+            /// A bitonic network over `N` vectors; lanes without a key hold the largest key.
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
             unsafe fn network<const N: usize>(keys: &mut [$key]) {
                 let mut held = [$splat(<$key>::MAX as _); N];
                 let (first, count) = (keys.as_mut_ptr(), keys.len());
                 let there = |v: usize| first_lanes(count.saturating_sub(v * LANES));
-                // SAFETY: the lanes that are there are those of the keys.
+                // SAFETY: the unmasked lanes are keys.
                 unsafe {
                     for (v, held) in held.iter_mut().enumerate() {
                         *held = $mask_load(*held, there(v), first.wrapping_add(v * LANES).cast());
                     }
-                    // Runs of twice the length in every stage, rising and falling in turn.
+                    // Each stage doubles the length of the runs, which alternate between ascending and descending.
                     steps! { N, held;
                         2: 1; 4: 2 1; 8: 4 2 1; 16: 8 4 2 1; 32: 16 8 4 2 1; 64: 32 16 8 4 2 1; 128: 64 32 16 8 4 2 1;
                         256: 128 64 32 16 8 4 2 1;
@@ -323,7 +325,7 @@ macro_rules! wide {
                 }
             }
 
-            /// The lane so far away from each.
+            /// For each lane, the lane that is `apart` away.
             const fn partners(apart: usize) -> [$key; LANES] {
                 let mut all = [0; LANES];
                 let mut lane = 0;
@@ -334,7 +336,7 @@ macro_rules! wide {
                 all
             }
 
-            /// The upper lanes of pairs so far apart.
+            /// The upper lanes of pairs that are `apart` apart.
             const fn uppers(apart: usize) -> $mask {
                 let mut all = 0;
                 let mut lane = 0;

@@ -1,8 +1,8 @@
-//! Keys in order by AVX2: the quicksort of [`super::wide`], with partitions by a table of permutations and a network that sorts
-//! columns before it merges them.
+//! Vectorized sorting of keys with AVX2: the quicksort of [`super::wide`], with partitions by a table of permutations,
+//! and a network that sorts columns before it merges them.
 //!
-//! A network holds its keys in columns: the first of a column lie in the first vector. Columns are put in order by comparing whole
-//! vectors, which moves nothing between lanes; only the merges of columns do. So most steps take two instructions.
+//! A network holds its keys in columns: the first keys of all columns are in the first vector. Sorting columns compares
+//! whole vectors and moves nothing between lanes; only the merges do. Most steps therefore take two instructions.
 
 use super::vectors::{Longs, Vector, Words};
 use super::wide::{SAMPLE, Wide};
@@ -12,24 +12,24 @@ use std::ops::Range;
 
 /// Vectors of the largest network.
 const NETWORK: usize = 16;
-/// Vectors that a partition reads at a time, of a large part.
+/// Vectors that a partition of a large part reads at a time.
 const AHEAD: usize = 8;
 
 impl Wide<Avx2> for u32 {
     const SMALL: usize = NETWORK * 8;
 
     unsafe fn sort(keys: &mut [u32]) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { sort_words(keys) }
     }
 
     unsafe fn partition(keys: &mut [u32], pivot: u32, or_equal: bool) -> usize {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { partition_words(keys, pivot, or_equal) }
     }
 
     unsafe fn pivot(keys: &[u32]) -> u32 {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { pivot_words(keys) }
     }
 }
@@ -38,28 +38,28 @@ impl Wide<Avx2> for u64 {
     const SMALL: usize = NETWORK * 4;
 
     unsafe fn sort(keys: &mut [u64]) {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { sort_longs(keys) }
     }
 
     unsafe fn partition(keys: &mut [u64], pivot: u64, or_equal: bool) -> usize {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { partition_longs(keys, pivot, or_equal) }
     }
 
     unsafe fn pivot(keys: &[u64]) -> u64 {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { pivot_longs(keys) }
     }
 }
 
-/// Functions that enable the features, for one kind of vectors.
+/// Functions with the features enabled, for one vector type.
 macro_rules! enabled {
     ($vector:ident, $key:ty, $sort:ident, $quick:ident, $partition:ident, $part:ident, $pivot:ident, $small:ident, $large:ident, $pick:ident, $split:ident) => {
         unsafe fn $sort(keys: &mut [$key]) {
-            // Twice as deep as halves would go.
+            // Twice the depth of perfect halving.
             let depth = 2 * (usize::BITS - keys.len().leading_zeros());
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { $quick(keys, depth) }
         }
 
@@ -76,13 +76,13 @@ macro_rules! enabled {
                     let pivot = $pivot(keys);
                     let below = $partition(keys, pivot, false);
                     if below == 0 {
-                        // The pivot is the smallest: all its equals are in their places.
+                        // The pivot is the smallest key, so all its equals are in place.
                         let equal = $partition(keys, pivot, true);
                         keys = &mut keys[equal..];
                         continue;
                     }
                     let (left, right) = keys.split_at_mut(below);
-                    // The smaller one first, so that the stack stays short.
+                    // Recurse into the smaller part first to bound the stack.
                     if left.len() < right.len() {
                         $quick(left, depth);
                         keys = right;
@@ -107,11 +107,11 @@ macro_rules! enabled {
 
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn $large(keys: &mut [$key]) {
-            // SAFETY: so many vectors hold the keys.
+            // SAFETY: this many vectors hold the keys.
             unsafe { network::<$vector, NETWORK>(keys) }
         }
 
-        /// Small parts read less ahead. Keys up to a pivot are those below the next key.
+        /// Small parts read less ahead. Keys up to a pivot are those below the next larger key.
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn $partition(keys: &mut [$key], pivot: $key, or_equal: bool) -> usize {
             let by = match or_equal {
@@ -119,7 +119,7 @@ macro_rules! enabled {
                 true => pivot + 1,
                 false => pivot,
             };
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe {
                 match keys.len() < 64 * $vector::LANES {
                     true => partition::<$vector, 4>(keys, by),
@@ -130,7 +130,7 @@ macro_rules! enabled {
 
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn $part(keys: &mut [$key], by: $key) -> usize {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { partition::<$vector, AHEAD>(keys, by) }
         }
 
@@ -139,7 +139,7 @@ macro_rules! enabled {
             if keys.len() < SAMPLE * $vector::LANES {
                 return middle_of_few(keys);
             }
-            // SAFETY: nine vectors at nine places, the last of which end before the keys do.
+            // SAFETY: nine vectors at nine positions, the last of which ends before the keys do.
             unsafe {
                 let step = (keys.len() - $vector::LANES) / 8;
                 let mut held = [$vector::splat(0); 9];
@@ -158,7 +158,7 @@ macro_rules! enabled {
         /// See [`super::keys::Key::pick`].
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         pub(super) unsafe fn $pick(keys: &[$key], low: $key, high: $key, to: *mut $key) -> (usize, usize) {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { pick::<$vector>(keys, low, high, to) }
         }
 
@@ -171,7 +171,7 @@ macro_rules! enabled {
             parts: [Range<usize>; 3],
             to: *mut $key,
         ) -> [usize; 3] {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { split::<$vector>(keys, items, pivot, parts, to) }
         }
     };
@@ -204,7 +204,7 @@ enabled!(
     split_longs
 );
 
-/// The middle of three lanes.
+/// The median of three in each lane.
 #[inline(always)]
 fn middle<V: Vector>(a: V, b: V, c: V) -> V {
     let (low, high) = a.ordered(b);
@@ -212,7 +212,7 @@ fn middle<V: Vector>(a: V, b: V, c: V) -> V {
     low.ordered(low_c).1
 }
 
-/// The middle of the middles of nine keys.
+/// The median of medians of nine keys.
 #[inline(always)]
 fn middle_of_few<K: Copy + Ord>(keys: &[K]) -> K {
     let step = keys.len() / 9;
@@ -221,18 +221,18 @@ fn middle_of_few<K: Copy + Ord>(keys: &[K]) -> K {
     middle(third(0), third(3), third(6))
 }
 
-/// Brings the keys below another before the others; gives their number.
+/// Moves the keys below a pivot to the front; returns their number.
 #[inline(always)]
 unsafe fn partition<V: Vector, const AHEAD: usize>(keys: &mut [V::Key], by: V::Key) -> usize {
     let chunk = AHEAD * V::LANES;
     let (first, count, pivot) = (keys.as_mut_ptr(), keys.len(), V::splat(by).turned());
-    // Keys that fill no chunk wait aside, before those that are read ahead.
+    // Set aside the keys that do not fill a chunk, before those that are read ahead.
     let odd = count % chunk;
     let mut aside = [const { std::mem::MaybeUninit::<u64>::uninit() }; 3 * self::AHEAD * 4];
     let waits = aside.as_mut_ptr().cast::<V::Key>();
-    // SAFETY: there are at least two chunks. What is read lies between what is still to be read from either end. Before a chunk
-    // is read both ends have room for two chunks together, and it is read from the end with less: then each has room for at
-    // least one chunk, and so for every vector of it, of which whole ones are written to either end.
+    // SAFETY: there are at least two chunks. Reads stay between the unread ends. Before a chunk is read, both ends have
+    // room for two chunks together, and it is read from the end with less room. Each end then has room for at least one
+    // chunk, and so for every full vector written to it.
     unsafe {
         std::ptr::copy_nonoverlapping(first, waits, odd);
         std::ptr::copy_nonoverlapping(first.add(odd), waits.add(odd), chunk);
@@ -240,7 +240,7 @@ unsafe fn partition<V: Vector, const AHEAD: usize>(keys: &mut [V::Key], by: V::K
         let (mut from, mut end) = (odd + chunk, count - chunk);
         let (mut left, mut right) = (0, count);
         while from < end {
-            // Which end that is cannot be guessed, so there is no branch: all ones for the left, else zeros.
+            // The end is unpredictable, so avoid a branch: all ones for the left end, otherwise zeros.
             let near_left = ((from - left <= right - end) as usize).wrapping_neg();
             let at = from & near_left | (end - chunk) & !near_left;
             from += chunk & near_left;
@@ -259,7 +259,8 @@ unsafe fn partition<V: Vector, const AHEAD: usize>(keys: &mut [V::Key], by: V::K
                 right -= V::LANES - lefts;
             }
         }
-        // The rest lies between, where there is room for just so many. While that is two vectors, neither end reaches the other.
+        // The keys that were set aside go between both ends, where exactly that much room is left. While it is at least
+        // two vectors, the ends do not meet.
         let waiting = odd + 2 * chunk;
         let mut at = 0;
         while waiting - at >= 2 * V::LANES {
@@ -290,7 +291,8 @@ unsafe fn pick<V: Vector>(keys: &[V::Key], low: V::Key, high: V::Key, to: *mut V
     let (least, most) = (V::splat(low).turned(), V::splat(high).turned());
     let (mut below, mut kept) = (0, 0);
     let whole = keys.len() / V::LANES * V::LANES;
-    // SAFETY: whole vectors of keys. Fewer are kept than were looked at, so a vector ends where those end that were looked at.
+    // SAFETY: full vectors of keys. The number of kept keys never exceeds the number of visited ones, so a full store
+    // stays within the visited range.
     unsafe {
         for at in (0..whole).step_by(V::LANES) {
             let held = V::load(keys.as_ptr().add(at));
@@ -321,7 +323,7 @@ unsafe fn split<V: Vector>(
     let by = V::splat(pivot).turned();
     let [mut less, mut equal, mut more] = parts;
     let whole = keys.len() / V::LANES * V::LANES;
-    // SAFETY: whole vectors of keys and items.
+    // SAFETY: full vectors of keys and items.
     unsafe {
         for at in (0..whole).step_by(V::LANES) {
             let (held, items) = (V::load(keys.as_ptr().add(at)).turned(), items.add(at));
@@ -343,14 +345,14 @@ unsafe fn split<V: Vector>(
     [less.start, equal.start, more.start]
 }
 
-/// Writes the items of a mask at the start of a part, which moves on: a whole vector while the part has room for one, so that nothing beyond
-/// it is touched.
+/// Writes the items of a mask at the start of a part and advances it. Stores a full vector while the part has room for
+/// one, so that nothing beyond it is written.
 #[inline(always)]
 unsafe fn append<V: Vector>(items: *const V::Key, mask: usize, part: &mut Range<usize>, to: *mut V::Key) {
     if mask == 0 {
         return;
     }
-    // SAFETY: the caller promises a vector of items, and room for what the mask names.
+    // SAFETY: the caller guarantees a full vector of items, and room for the masked ones.
     unsafe {
         if part.start + V::LANES <= part.end {
             V::load(items).packed(mask).store(to.add(part.start));
@@ -364,14 +366,14 @@ unsafe fn append<V: Vector>(items: *const V::Key, mask: usize, part: &mut Range<
     }
 }
 
-/// Puts at most `N` vectors of keys in order; what the vectors hold beside the keys are the largest keys there are.
+/// Sorts at most `N` vectors of keys; lanes without a key hold the largest key.
 #[inline(always)]
 unsafe fn network<V: Vector, const N: usize>(keys: &mut [V::Key]) {
     let (first, count) = (keys.as_mut_ptr(), keys.len());
     let whole = count / V::LANES;
     let mut last = [V::LARGEST; 8];
     let mut held = [V::splat(V::LARGEST); N];
-    // SAFETY: vectors of keys, and one beside.
+    // SAFETY: full vectors of keys, and a padded one.
     unsafe {
         for (v, held) in held.iter_mut().enumerate() {
             if v < whole {
@@ -409,14 +411,14 @@ unsafe fn network<V: Vector, const N: usize>(keys: &mut [V::Key]) {
     }
 }
 
-/// Compares vectors, two by two.
+/// Compares vectors pairwise.
 macro_rules! compare {
     ($held:ident; $($a:literal $b:literal,)*) => {
         {$(($held[$a], $held[$b]) = $held[$a].ordered($held[$b]);)*}
     };
 }
 
-/// Puts each column in order, by Batcher's network of odd and even merges.
+/// Sorts each column with Batcher's odd-even merge network.
 #[inline(always)]
 fn sort_columns<V: Vector, const N: usize>(held: &mut [V; N]) {
     match N {
@@ -433,7 +435,7 @@ fn sort_columns<V: Vector, const N: usize>(held: &mut [V; N]) {
     }
 }
 
-/// Merges columns that are in order, two by two, until there is one order: that of a column, then of the next.
+/// Merges sorted columns pairwise until the keys are sorted column by column.
 #[inline(always)]
 fn merge_columns<V: Vector, const N: usize>(held: &mut [V; N]) {
     flip::<V, N, 2, 1>(held);
@@ -449,7 +451,8 @@ fn merge_columns<V: Vector, const N: usize>(held: &mut [V; N]) {
     }
 }
 
-/// Compares the first keys of a group of lanes with the last: afterwards every key of its first half is below every one of the second.
+/// Compares the first keys of a group of lanes with the last ones: afterwards no key of the first half exceeds one of
+/// the second half.
 #[inline(always)]
 fn flip<V: Vector, const N: usize, const GROUP: usize, const HALF: usize>(held: &mut [V; N]) {
     if N == 1 {
@@ -464,7 +467,7 @@ fn flip<V: Vector, const N: usize, const GROUP: usize, const HALF: usize>(held: 
     }
 }
 
-/// Compares lanes so far apart.
+/// Compares lanes that are `APART` apart.
 #[inline(always)]
 fn clean_lanes<V: Vector, const N: usize, const APART: usize>(held: &mut [V; N]) {
     for held in held {
@@ -473,7 +476,7 @@ fn clean_lanes<V: Vector, const N: usize, const APART: usize>(held: &mut [V; N])
     }
 }
 
-/// Compares the keys of each column, from far apart to near.
+/// Compares the keys of each column, from far apart to adjacent.
 #[inline(always)]
 fn clean_columns<V: Vector, const N: usize>(held: &mut [V; N]) {
     clean_apart::<V, N, 8>(held);

@@ -1,4 +1,4 @@
-//! The AVX2 set with fused multiply-add: 8 lanes; masks in full registers.
+//! AVX2 with fused multiply-add: 8 lanes; masks are full registers.
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
@@ -9,7 +9,7 @@ use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
-/// The set.
+/// The AVX2 set.
 pub(crate) enum Avx2 {}
 
 x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, masks false, F32x8, Pair<F64x4>, philox, interleave);
@@ -66,10 +66,10 @@ x86_float! {
     select = |m, yes, no| _mm256_blendv_pd(no, yes, m);
 }
 
-/// `a * 2^n` by two factors, as the reference does it.
+/// `a * 2^n` by two factors, like the reference.
 #[inline(always)]
 unsafe fn scale_single(a: __m256, n: __m256) -> __m256 {
-    // SAFETY: the caller promises AVX2.
+    // SAFETY: the caller guarantees AVX2.
     unsafe {
         let n = _mm256_cvttps_epi32(n);
         let half = _mm256_srai_epi32::<1>(n);
@@ -83,7 +83,7 @@ unsafe fn scale_single(a: __m256, n: __m256) -> __m256 {
 /// As [`scale_single`], in double precision.
 #[inline(always)]
 unsafe fn scale_double(a: __m256d, n: __m256d) -> __m256d {
-    // SAFETY: the caller promises AVX2.
+    // SAFETY: the caller guarantees AVX2.
     unsafe {
         let n = _mm256_cvttpd_epi32(n);
         let half = _mm_srai_epi32::<1>(n);
@@ -96,20 +96,20 @@ unsafe fn scale_double(a: __m256d, n: __m256d) -> __m256d {
 /// Mantissa and exponent of a register, by its type.
 trait Split: Copy {
     /// # Safety
-    /// The processor must have AVX2.
+    /// The CPU must support AVX2.
     unsafe fn split(self) -> (Self, Self);
 }
 
 #[inline(always)]
 unsafe fn split<R: Split>(register: R) -> (R, R) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { register.split() }
 }
 
 impl Split for __m256 {
     #[inline(always)]
     unsafe fn split(self) -> (Self, Self) {
-        // SAFETY: the caller promises AVX2.
+        // SAFETY: the caller guarantees AVX2.
         unsafe {
             let bits = _mm256_castps_si256(self);
             let e = _mm256_srai_epi32::<23>(_mm256_sub_epi32(bits, _mm256_set1_epi32((2f32 / 3.0).to_bits() as i32)));
@@ -122,9 +122,8 @@ impl Split for __m256 {
 impl Split for __m256d {
     #[inline(always)]
     unsafe fn split(self) -> (Self, Self) {
-        // AVX2 has no arithmetic shift of 64 bits and no conversion from them: keep the exponent biased, hence
-        // positive, and make it a float by placing it in the mantissa of 2^52.
-        // SAFETY: the caller promises AVX2.
+        // AVX2 has no arithmetic shift and no conversion of 64-bit integers. The biased exponent is positive; placing
+        // it in the mantissa of 2^52 converts it to a float. SAFETY: the caller guarantees AVX2.
         unsafe {
             let bits = _mm256_castpd_si256(self);
             let bias = _mm256_set1_epi64x(1023 << 52);
@@ -141,7 +140,7 @@ impl Split for __m256d {
 /// High and low words of 8 products with a constant.
 #[inline(always)]
 unsafe fn widening(a: __m256i, factor: u32) -> (__m256i, __m256i) {
-    // SAFETY: the caller promises AVX2.
+    // SAFETY: the caller guarantees AVX2.
     unsafe {
         let factor = _mm256_set1_epi64x(factor as i64);
         let (even, odd) = (_mm256_mul_epu32(a, factor), _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), factor));
@@ -151,11 +150,11 @@ unsafe fn widening(a: __m256i, factor: u32) -> (__m256i, __m256i) {
     }
 }
 
-/// Random blocks, one a lane, in two halves.
+/// Random blocks, one per lane, in two halves.
 #[inline(always)]
 unsafe fn philox(key: u64, first: u64) -> Words {
     let mut words = counters(first);
-    // SAFETY: the caller promises AVX2; eight words of each half of the arrays.
+    // SAFETY: the caller guarantees AVX2; eight words of each half of the arrays.
     unsafe {
         for half in 0..2 {
             let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
@@ -179,17 +178,17 @@ unsafe fn philox(key: u64, first: u64) -> Words {
     words
 }
 
-/// Four words a block, one block after another: a transpose within halves of registers, then of the halves.
+/// Four words per block, block after block: transposes within 128-bit halves, then exchanges the halves.
 #[inline(always)]
 unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
     let mut out = [0; 64];
-    // SAFETY: the caller promises AVX2; eight words from each half of the arrays.
+    // SAFETY: the caller guarantees AVX2; eight words from each half of the arrays.
     unsafe {
         for half in 0..2 {
             let [a, b, c, d]: [__m256i; 4] = collect(|w| _mm256_loadu_si256(words[w].as_ptr().add(8 * half).cast()));
             let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
             let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
-            // The lower half of `r[j]` is block j, the higher one block 4 + j.
+            // The lower half of `r[j]` is block j, the upper half is block 4 + j.
             let r = [
                 _mm256_unpacklo_epi64(ab, cd),
                 _mm256_unpackhi_epi64(ab, cd),
@@ -213,10 +212,10 @@ macro_rules! mask {
         pub(crate) struct $mask($register);
 
         impl $mask {
-            /// Whether it holds in every lane.
+            /// Whether all lanes are set.
             #[inline(always)]
             fn holds(self) -> bool {
-                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
+                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
                 unsafe { $bits(self.0) == (1 << $lanes) - 1 }
             }
         }
@@ -224,17 +223,17 @@ macro_rules! mask {
         impl Mask for $mask {
             #[inline(always)]
             fn and(self, other: Self) -> Self {
-                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
+                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
                 $mask(unsafe { $and(self.0, other.0) })
             }
             #[inline(always)]
             fn or(self, other: Self) -> Self {
-                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
+                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
                 $mask(unsafe { $or(self.0, other.0) })
             }
             #[inline(always)]
             fn not(self) -> Self {
-                // SAFETY: a mask exists only where the processor has the set's features (`Memory::splat`).
+                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
                 $mask(unsafe { $not(self.0) })
             }
         }
@@ -244,18 +243,18 @@ macro_rules! mask {
             const LANES: usize = $lanes;
             #[inline(always)]
             unsafe fn load(from: *const bool) -> Self {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 $mask(unsafe { $load(from.cast::<$bytes>().read_unaligned()) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut bool) {
-                // SAFETY: the caller promises the elements, and the features; bytes written are 0 or 1.
+                // SAFETY: the caller guarantees the elements and the CPU features; bytes written are 0 or 1.
                 unsafe { to.cast::<$bytes>().write_unaligned($store(self.0)) }
             }
             #[inline(always)]
             unsafe fn load_first(from: *const bool, count: usize) -> Self {
                 let mut all = [false; $lanes];
-                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                // SAFETY: the caller guarantees `count` elements, less than there are lanes.
                 unsafe {
                     std::ptr::copy_nonoverlapping(from, all.as_mut_ptr(), count);
                     Self::load(all.as_ptr())
@@ -264,7 +263,7 @@ macro_rules! mask {
             #[inline(always)]
             unsafe fn store_first(self, to: *mut bool, count: usize) {
                 let mut all = [false; $lanes];
-                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                // SAFETY: the caller guarantees `count` elements, less than there are lanes.
                 unsafe {
                     self.store(all.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(all.as_ptr(), to, count);
@@ -272,8 +271,8 @@ macro_rules! mask {
             }
             #[inline(always)]
             fn splat(value: bool) -> Self {
-                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks; the array has
-                // a byte for each lane.
+                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks; the array
+                // has one byte per lane.
                 unsafe { Self::load([value; $lanes].as_ptr()) }
             }
         }
@@ -306,29 +305,29 @@ macro_rules! memory {
             const LANES: usize = $lanes;
             #[inline(always)]
             unsafe fn load(from: *const $elem) -> Self {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 $vector(unsafe { $load(from) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $elem) {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
             unsafe fn load_first(from: *const $elem, count: usize) -> Self {
                 let lanes: [$int; $lanes] = collect(|i| if i < count { -1 } else { 0 });
-                // SAFETY: lanes that are masked off are not touched.
+                // SAFETY: masked lanes are not accessed.
                 $vector(unsafe { $maskload(from, _mm256_loadu_si256(lanes.as_ptr().cast())) })
             }
             #[inline(always)]
             unsafe fn store_first(self, to: *mut $elem, count: usize) {
                 let lanes: [$int; $lanes] = collect(|i| if i < count { -1 } else { 0 });
-                // SAFETY: lanes that are masked off are not touched.
+                // SAFETY: masked lanes are not accessed.
                 unsafe { $maskstore(to, _mm256_loadu_si256(lanes.as_ptr().cast()), self.0) }
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks.
+                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks.
                 $vector(unsafe { $set1(value) })
             }
         }

@@ -1,4 +1,4 @@
-//! The AVX-512 set: 16 lanes; masks in mask registers.
+//! AVX-512: 16 lanes; masks are mask registers.
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
@@ -9,7 +9,7 @@ use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
-/// The set.
+/// The AVX-512 set.
 pub(crate) enum Avx512 {}
 
 x86_set!(
@@ -78,20 +78,20 @@ x86_float! {
 /// Mantissa and exponent of a register, by its type.
 trait Split: Copy {
     /// # Safety
-    /// The processor must have AVX-512 F.
+    /// The CPU must support AVX-512 F.
     unsafe fn split(self) -> (Self, Self);
 }
 
 #[inline(always)]
 unsafe fn split<R: Split>(register: R) -> (R, R) {
-    // SAFETY: the caller's promise is this one.
+    // SAFETY: the caller upholds the same contract.
     unsafe { register.split() }
 }
 
 impl Split for __m512 {
     #[inline(always)]
     unsafe fn split(self) -> (Self, Self) {
-        // SAFETY: the caller promises AVX-512 F.
+        // SAFETY: the caller guarantees AVX-512 F.
         unsafe {
             let bits = _mm512_castps_si512(self);
             let e = _mm512_srai_epi32::<23>(_mm512_sub_epi32(bits, _mm512_set1_epi32((2f32 / 3.0).to_bits() as i32)));
@@ -104,7 +104,7 @@ impl Split for __m512 {
 impl Split for __m512d {
     #[inline(always)]
     unsafe fn split(self) -> (Self, Self) {
-        // SAFETY: the caller promises AVX-512 F and DQ.
+        // SAFETY: the caller guarantees AVX-512 F and DQ.
         unsafe {
             let bits = _mm512_castpd_si512(self);
             let e = _mm512_srai_epi64::<52>(_mm512_sub_epi64(bits, _mm512_set1_epi64((2f64 / 3.0).to_bits() as i64)));
@@ -117,7 +117,7 @@ impl Split for __m512d {
 /// High and low words of 16 products with a constant.
 #[inline(always)]
 unsafe fn widening(a: __m512i, factor: u32) -> (__m512i, __m512i) {
-    // SAFETY: the caller promises AVX-512 F.
+    // SAFETY: the caller guarantees AVX-512 F.
     unsafe {
         let factor = _mm512_set1_epi64(factor as i64);
         let (even, odd) = (_mm512_mul_epu32(a, factor), _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), factor));
@@ -127,16 +127,16 @@ unsafe fn widening(a: __m512i, factor: u32) -> (__m512i, __m512i) {
     }
 }
 
-/// Random blocks, one a lane.
+/// Random blocks, one per lane.
 #[inline(always)]
 unsafe fn philox(key: u64, first: u64) -> Words {
-    // SAFETY: the caller promises AVX-512 F; registers and arrays have the same size.
+    // SAFETY: the caller guarantees AVX-512 F; registers and arrays have the same size.
     unsafe {
         let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
         let mut c = std::mem::transmute::<Words, [__m512i; 4]>(counters(first));
         for _ in 0..ROUNDS {
             let ((high0, low0), (high1, low1)) = (widening(c[0], FACTORS[0]), widening(c[2], FACTORS[1]));
-            // All three at once: 0x96 is the truth table of exclusive or.
+            // Three-way exclusive or: 0x96 is its truth table.
             c = [
                 _mm512_ternarylogic_epi32::<0x96>(high1, c[1], _mm512_set1_epi32(k0 as i32)),
                 low1,
@@ -150,15 +150,15 @@ unsafe fn philox(key: u64, first: u64) -> Words {
     }
 }
 
-/// Four words a block, one block after another: a transpose within quarters of registers, then of the quarters.
+/// Four words per block, block after block: transposes within 128-bit quarters, then exchanges the quarters.
 #[inline(always)]
 unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
-    // SAFETY: the caller promises AVX-512 F; registers and arrays have the same size.
+    // SAFETY: the caller guarantees AVX-512 F; registers and arrays have the same size.
     unsafe {
         let [a, b, c, d] = std::mem::transmute::<Words, [__m512i; 4]>(words);
         let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
         let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
-        // Quarter q of `r[j]` is block 4 q + j.
+        // Quarter q of `r[j]` is block 4q + j.
         let r = [
             _mm512_unpacklo_epi64(ab, cd),
             _mm512_unpackhi_epi64(ab, cd),
@@ -183,7 +183,7 @@ macro_rules! mask {
         pub(crate) struct $mask($bits);
 
         impl $mask {
-            /// Whether it holds in every lane.
+            /// Whether all lanes are set.
             #[inline(always)]
             fn holds(self) -> bool {
                 self.0 == <$bits>::MAX
@@ -210,18 +210,18 @@ macro_rules! mask {
             const LANES: usize = $lanes;
             #[inline(always)]
             unsafe fn load(from: *const bool) -> Self {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 $mask(unsafe { $load(from.cast()) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut bool) {
-                // SAFETY: the caller promises the elements, and the features; bytes written are 0 or 1.
+                // SAFETY: the caller guarantees the elements and the CPU features; bytes written are 0 or 1.
                 unsafe { $store(to.cast(), self.0) }
             }
             #[inline(always)]
             unsafe fn load_first(from: *const bool, count: usize) -> Self {
                 let mut all = [false; $lanes];
-                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                // SAFETY: the caller guarantees `count` elements, less than there are lanes.
                 unsafe {
                     std::ptr::copy_nonoverlapping(from, all.as_mut_ptr(), count);
                     Self::load(all.as_ptr())
@@ -230,7 +230,7 @@ macro_rules! mask {
             #[inline(always)]
             unsafe fn store_first(self, to: *mut bool, count: usize) {
                 let mut all = [false; $lanes];
-                // SAFETY: the caller promises `count` elements, less than there are lanes.
+                // SAFETY: the caller guarantees `count` elements, less than there are lanes.
                 unsafe {
                     self.store(all.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(all.as_ptr(), to, count);
@@ -265,27 +265,27 @@ macro_rules! memory {
             const LANES: usize = $lanes;
             #[inline(always)]
             unsafe fn load(from: *const $elem) -> Self {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 $vector(unsafe { $load(from) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $elem) {
-                // SAFETY: the caller promises the elements, and the features.
+                // SAFETY: the caller guarantees the elements and the CPU features.
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
             unsafe fn load_first(from: *const $elem, count: usize) -> Self {
-                // SAFETY: lanes that are masked off are not touched.
+                // SAFETY: masked lanes are not accessed.
                 $vector(unsafe { $maskz(((1u32 << count) - 1) as $mask, from) })
             }
             #[inline(always)]
             unsafe fn store_first(self, to: *mut $elem, count: usize) {
-                // SAFETY: lanes that are masked off are not touched.
+                // SAFETY: masked lanes are not accessed.
                 unsafe { $masked(to, ((1u32 << count) - 1) as $mask, self.0) }
             }
             #[inline(always)]
             fn splat(value: $elem) -> Self {
-                // SAFETY: only reached in functions that enable the set's features, which `vectorize` checks.
+                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks.
                 $vector(unsafe { $set1(value) })
             }
         }

@@ -1,5 +1,5 @@
-//! Vectors as arrays of the reference scalars. Every dtype of the baseline set, and the integers and truth values of
-//! the others: compiled inside a function with the set's features, the element loops become vector instructions.
+//! Vectors as arrays of reference scalars, for all dtypes of the baseline set, and for integers and truth values of the
+//! other sets. In a function with the set's features, the compiler vectorizes the element loops.
 
 use super::set::{Memory, Set, Work};
 use crate::loops::{self, Loop, LoopInput};
@@ -11,8 +11,8 @@ use std::mem::MaybeUninit;
 #[repr(transparent)]
 pub(crate) struct Lanes<T, const N: usize>(pub(crate) [T; N]);
 
-/// An array from its elements. The library's own function for it is not always inlined, and then it is compiled
-/// without the features of the set around it.
+/// Builds an array from its elements. `std::array::from_fn` is not always inlined, and is then compiled without the
+/// features of the set.
 #[inline(always)]
 pub(crate) fn collect<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
     let mut all = MaybeUninit::<[T; N]>::uninit();
@@ -21,7 +21,7 @@ pub(crate) fn collect<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N]
         // SAFETY: element `i` of N.
         unsafe { first.add(i).write(element(i)) };
     }
-    // SAFETY: every element has been written.
+    // SAFETY: every element was written.
     unsafe { all.assume_init() }
 }
 
@@ -109,7 +109,7 @@ impl<T: NumWhole<Mask = bool>, const N: usize> NumWhole for Lanes<T, N> {
     mapped! { gcd(other) lcm(other) shift_left(by) shift_right(by) }
 }
 
-/// Quadrants and rests of angles, given as if all were near: those that are not, one by one.
+/// Argument reduction of a vector, given the result for near angles: recomputes far angles one by one.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 pub(super) fn with_far_turns<T: Turn, const N: usize>(angles: [T; N], near: [[T; N]; 3]) -> [[T; N]; 3] {
@@ -130,7 +130,7 @@ impl<T: NumFloat<Mask = bool>, const N: usize> NumFloat for Lanes<T, N> {
     mapped! { div(other) sqrt() lesser(other) greater(other) copysign(sign) scale(n) next_after(other) }
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        // Without the instruction a fused form would be a library call an element.
+        // Without the instruction, a fused multiply-add would be a library call per element.
         self.mul(b).add(c)
     }
     #[inline(always)]
@@ -149,7 +149,7 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
     const LANES: usize = N;
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
-        // SAFETY: the caller's promise is this one; an array may lie at any address of its elements.
+        // SAFETY: the caller upholds the same contract; the read is unaligned.
         unsafe { from.cast::<Self>().read_unaligned() }
     }
     #[inline(always)]
@@ -160,13 +160,13 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
     #[inline(always)]
     unsafe fn load_first(from: *const T, count: usize) -> Self {
         let mut all = [T::default(); N];
-        // SAFETY: the caller promises `count` readable elements, and `count` is less than N.
+        // SAFETY: the caller guarantees `count` readable elements, and `count` is less than N.
         unsafe { std::ptr::copy_nonoverlapping(from, all.as_mut_ptr(), count) };
         Lanes(all)
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut T, count: usize) {
-        // SAFETY: the caller promises `count` writable elements, and `count` is less than N.
+        // SAFETY: the caller guarantees `count` writable elements, and `count` is less than N.
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) }
     }
     #[inline(always)]
@@ -175,7 +175,7 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
     }
 }
 
-/// The set that every processor has.
+/// The set that every CPU supports.
 pub(crate) enum Baseline {}
 
 impl Set for Baseline {
@@ -187,14 +187,14 @@ impl Set for Baseline {
 
     fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
         unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { loops::unary::<V, B>(to, from, count) }
         }
         run::<V, B>
     }
     fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
         unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { loops::binary::<V, B>(to, from, count) }
         }
         run::<V, B>
@@ -205,14 +205,14 @@ impl Set for Baseline {
             from: &[LoopInput; 3],
             count: usize,
         ) {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { loops::choice::<V, B>(to, from, count) }
         }
         run::<V, B>
     }
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
         unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: the caller upholds the same contract.
             unsafe { loops::ternary::<V, B>(to, from, count) }
         }
         run::<V, B>

@@ -1,8 +1,8 @@
-//! Vectors: the types that pointwise bodies are instantiated with, one set an instruction set.
+//! Vectors: the types that pointwise bodies are instantiated with, for each instruction set.
 //!
-//! Invariant: every vector of a set has the same number of lanes, whatever its dtype, so that casts, comparisons and
-//! choices need no bookkeeping. Methods are `#[inline(always)]` and only sound inside a function that
-//! enables the set's features: [`crate::loops`] and the other users of [`Set`] see to that.
+//! Invariant: all vectors of a set have the same number of lanes, whatever the dtype, so casts, comparisons and
+//! selections need no bookkeeping. Methods are `#[inline(always)]` and sound only inside a function that enables the
+//! set's features; [`crate::loops`] and the other users of [`Set`] ensure that.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -1,9 +1,9 @@
-//! Two vectors as one of twice the lanes: double precision, where a register holds half as many.
+//! Two vectors as one with twice the lanes: for double precision, where a register holds half as many elements.
 
 use super::set::Memory;
 use forerun_ops::{Mask, Num, NumFloat, NumSigned};
 
-/// The lower lanes and the higher ones.
+/// The lower and the upper lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair<V>(pub(crate) V, pub(crate) V);
 
@@ -84,12 +84,12 @@ impl<V: Memory> Memory for Pair<V> {
     const LANES: usize = 2 * V::LANES;
     #[inline(always)]
     unsafe fn load(from: *const V::Elem) -> Self {
-        // SAFETY: the caller promises the elements of both halves.
+        // SAFETY: the caller guarantees the elements of both halves.
         unsafe { Pair(V::load(from), V::load(from.add(V::LANES))) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut V::Elem) {
-        // SAFETY: the caller promises the elements of both halves.
+        // SAFETY: the caller guarantees the elements of both halves.
         unsafe {
             self.0.store(to);
             self.1.store(to.add(V::LANES));
@@ -97,7 +97,7 @@ impl<V: Memory> Memory for Pair<V> {
     }
     #[inline(always)]
     unsafe fn load_first(from: *const V::Elem, count: usize) -> Self {
-        // SAFETY: the caller promises `count` elements; none are read beyond them.
+        // SAFETY: the caller guarantees `count` elements; none are read beyond them.
         unsafe {
             if count < V::LANES {
                 Pair(V::load_first(from, count), V::load_first(from, 0))
@@ -108,7 +108,7 @@ impl<V: Memory> Memory for Pair<V> {
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut V::Elem, count: usize) {
-        // SAFETY: the caller promises `count` elements; none are written beyond them.
+        // SAFETY: the caller guarantees `count` elements; none are written beyond them.
         unsafe {
             if count < V::LANES {
                 self.0.store_first(to, count);

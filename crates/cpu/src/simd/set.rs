@@ -1,15 +1,15 @@
-//! What a vector must offer besides arithmetic, and what an instruction set must offer.
+//! The traits of vectors (besides arithmetic) and of instruction sets.
 
 use crate::loops::Loop;
 use crate::philox::Words;
 use forerun_base::Settings;
 use forerun_ops::{Body, Num, NumBits, NumFloat, NumWhole};
 
-/// Vectors and masks as they lie in memory. A mask lies as truth values, a byte each.
+/// Vectors and masks in memory. A mask is stored as truth values, one byte each.
 pub(crate) trait Memory: Copy {
     /// One element.
     type Elem: Copy;
-    /// Elements in a vector.
+    /// Elements per vector.
     const LANES: usize;
 
     /// # Safety
@@ -20,7 +20,7 @@ pub(crate) trait Memory: Copy {
     /// `LANES` elements must be writable.
     unsafe fn store(self, to: *mut Self::Elem);
 
-    /// The first `count` elements, less than `LANES`, and zeros after them.
+    /// Loads the first `count < LANES` elements; the other lanes are zero.
     ///
     /// # Safety
     /// `count` elements must be readable.
@@ -30,14 +30,14 @@ pub(crate) trait Memory: Copy {
     /// `count` elements, less than `LANES`, must be writable.
     unsafe fn store_first(self, to: *mut Self::Elem, count: usize);
 
-    /// The same element in every lane. Must be reached only in functions that enable the set's features (see [`Set::vectorize`]);
-    /// builds with debug assertions check that the processor has them.
+    /// Broadcasts an element. Call it only in functions that enable the set's features (see [`Set::vectorize`]); builds
+    /// with debug assertions check that the CPU supports them.
     fn splat(value: Self::Elem) -> Self;
 }
 
-/// An instruction set: its vectors, and loops compiled for it.
+/// An instruction set: its vectors and the loops compiled for it.
 pub(crate) trait Set: 'static {
-    /// Whether comparisons give mask registers, which an instruction turns into bytes.
+    /// Whether comparisons produce mask registers, which one instruction converts to bytes.
     const HAS_MASKS: bool = false;
     /// Single precision.
     type F32: NumFloat<Mask: Memory<Elem = bool>> + Memory<Elem = f32>;
@@ -58,18 +58,18 @@ pub(crate) trait Set: 'static {
     fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
     /// The loop over three operands.
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
-    /// A batch of random blocks, as [`crate::philox::words`] makes them.
+    /// Generates a batch of random blocks, like [`crate::philox::words`].
     ///
     /// # Safety
-    /// The processor must have the set's features.
+    /// The CPU must support the set.
     #[inline(always)]
     unsafe fn philox(key: u64, first: u64) -> Words {
         crate::philox::words(key, first)
     }
-    /// Four words a block, one block after another: element `4 b + w` is `words[w][b]`.
+    /// Interleaves four words per block: element `4 b + w` is `words[w][b]`.
     ///
     /// # Safety
-    /// The processor must have the set's features.
+    /// The CPU must support the set.
     #[inline(always)]
     unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
         let mut out = [0; 64];
@@ -80,25 +80,25 @@ pub(crate) trait Set: 'static {
         }
         out
     }
-    /// Calls `work` in a function that has the set's features.
+    /// Calls `work` in a function with the set's features enabled.
     ///
     /// # Safety
-    /// The processor must have them.
+    /// The CPU must support the set.
     unsafe fn vectorize<W: Work>(work: W) -> W::Out;
 }
 
-/// Something to run with a set's features enabled; `run` must be `#[inline(always)]`.
+/// Code to run with a set's features enabled; `run` must be `#[inline(always)]`.
 pub(crate) trait Work {
-    /// What it gives.
+    /// The result.
     type Out;
-    /// Does it.
+    /// Runs the code.
     fn run(self) -> Self::Out;
 }
 
-/// The instruction sets there are kernels for.
+/// The supported instruction sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
-    /// What every processor of the architecture has.
+    /// The features that every CPU of the architecture has.
     Baseline,
     /// AVX2 with fused multiply-add.
     Avx2,
@@ -107,10 +107,10 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// Every instruction set, the plainest first.
+    /// Every instruction set, from the most basic to the widest.
     pub const ALL: [Isa; 3] = [Isa::Baseline, Isa::Avx2, Isa::Avx512];
 
-    /// The name, as the environment variable `FORERUN_ISA` spells it.
+    /// The name, as in the environment variable `FORERUN_ISA`.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::Baseline => "baseline",
@@ -119,7 +119,7 @@ impl Isa {
         }
     }
 
-    /// Whether this processor has it.
+    /// Whether this CPU supports it.
     pub fn is_available(self) -> bool {
         match self {
             Isa::Baseline => true,
@@ -140,7 +140,7 @@ impl Isa {
         }
     }
 
-    /// The best one this processor has, or a plainer one if `FORERUN_ISA` names it.
+    /// The best set that this CPU supports, or a lower one if `FORERUN_ISA` names it.
     pub fn detect() -> Isa {
         let best = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Baseline);
         let named = |name: &str| Isa::ALL.into_iter().find(|isa| isa.name() == name);

@@ -1,9 +1,9 @@
-//! What the float vectors of the x86 sets have in common: each row of [`x86_float!`] names the instruction of a method.
+//! The common part of the float vectors of x86 sets: each row of [`x86_float!`] names the instruction of a method.
 //!
-//! Methods are safe because a vector is itself the proof that the processor has the set's features: one comes from `load`, whose caller
-//! promises them, or from `splat`, which builds with debug assertions check.
+//! Methods are safe because a vector proves that the CPU supports the set: it comes from `load`, whose caller
+//! guarantees that, or from `splat`, which builds with debug assertions check.
 
-/// Implements the number traits for a register of floats; what differs between sets comes in as small functions.
+/// Implements the number traits for a register of floats; small functions provide the parts that differ between sets.
 macro_rules! x86_float {
     (
         $vector:ident($register:ty) of $lanes:literal $elem:ident, mask $mask:ident, format $format:ty;
@@ -16,7 +16,7 @@ macro_rules! x86_float {
         impl $vector {
             #[inline(always)]
             fn lanes(self) -> [$elem; $lanes] {
-                // SAFETY: the register and the array have the same size, and any bits are floats.
+                // SAFETY: the register and the array have the same size, and every bit pattern is a valid float.
                 unsafe { std::mem::transmute(self.0) }
             }
 
@@ -26,7 +26,7 @@ macro_rules! x86_float {
                 $vector(unsafe { std::mem::transmute::<[$elem; $lanes], $register>(lanes) })
             }
 
-            /// For what has no instruction: the reference, lane by lane.
+            /// The reference, lane by lane, for methods without an instruction.
             #[inline(never)]
             fn each(self, other: Self, f: fn($elem, $elem) -> $elem) -> Self {
                 let (a, b) = (self.lanes(), other.lanes());
@@ -79,7 +79,7 @@ macro_rules! x86_float {
             }
             #[inline(always)]
             fn power(self, other: Self) -> Self {
-                // Nearly all vectors need none of the special cases.
+                // Nearly all vectors are free of special cases.
                 if power::is_plain(self, other).holds() { power::plain_power(self, other) } else { power::power(self, other) }
             }
             #[inline(always)]
@@ -116,7 +116,7 @@ macro_rules! x86_float {
             fn scale(self, n: Self) -> Self { self.raw_scale(n) }
             #[inline(always)]
             fn split(self) -> (Self, Self) {
-                // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+                // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
                 let (m, e) = unsafe { split(self.0) };
                 ($vector(m), $vector(e))
             }
@@ -157,35 +157,35 @@ macro_rules! x86_float {
     (@ $v:ident $r:ty, $m:ident, $e:ident, fma, $f:expr) => {
         #[inline(always)]
         fn raw_fma(self, b: Self, c: Self) -> Self {
-            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
             $v(unsafe { $f(self.0, b.0, c.0) })
         }
     };
     (@ $v:ident $r:ty, $m:ident, $e:ident, select, $f:expr) => {
         #[inline(always)]
         fn raw_select(mask: $m, yes: Self, no: Self) -> Self {
-            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
             $v(unsafe { $f(mask.0, yes.0, no.0) })
         }
     };
     (@unary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self) -> Self {
-            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
             $v(unsafe { $f(self.0) })
         }
     };
     (@binary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> Self {
-            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
             $v(unsafe { $f(self.0, other.0) })
         }
     };
     (@compare $v:ident $m:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> $m {
-            // SAFETY: a vector exists only where the processor has the set's features (`Memory::splat`).
+            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
             $m(unsafe { $f(self.0, other.0) })
         }
     };
@@ -205,7 +205,7 @@ macro_rules! x86_set {
             fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::unary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -217,7 +217,7 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::binary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -229,7 +229,7 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::choice::<V, B>(to, from, count) }
                 }
                 run::<V, B>
@@ -241,19 +241,19 @@ macro_rules! x86_set {
                     from: &[LoopInput; 3],
                     count: usize,
                 ) {
-                    // SAFETY: the caller's promise is this one.
+                    // SAFETY: the caller upholds the same contract.
                     unsafe { loops::ternary::<V, B>(to, from, count) }
                 }
                 run::<V, B>
             }
             #[inline(always)]
             unsafe fn philox(key: u64, first: u64) -> Words {
-                // SAFETY: the caller promises the features.
+                // SAFETY: the caller guarantees the features.
                 unsafe { $philox(key, first) }
             }
             #[inline(always)]
             unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
-                // SAFETY: the caller promises the features.
+                // SAFETY: the caller guarantees the features.
                 unsafe { $interleave(words) }
             }
             unsafe fn vectorize<W: Work>(work: W) -> W::Out {
@@ -262,7 +262,7 @@ macro_rules! x86_set {
                     work.run()
                 }
                 debug_assert!(Isa::$set.is_available(), "the processor has the set's features");
-                // SAFETY: the caller promises the features.
+                // SAFETY: the caller guarantees the features.
                 unsafe { run(work) }
             }
         }

@@ -1,4 +1,4 @@
-//! A reference for kernels, one element at a time, and what it takes to run both.
+//! A reference for kernels, one element at a time, and helpers to run both.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use forerun_base::{DType, Kind, Layout, Scalar, Shape, Solo, Team};
@@ -8,7 +8,7 @@ use forerun_plan::{Backend, Executable, Instr, Io, Kernel, Program, ProgramInput
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A team of threads made for each split.
+/// A team that spawns threads for each split.
 pub(crate) struct Threads(pub(crate) usize);
 
 impl Team for Threads {
@@ -60,7 +60,7 @@ impl Data {
     }
 }
 
-/// A small generator for test data.
+/// A small random generator for test data.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -88,7 +88,7 @@ impl Random {
         Data { dtype, bits }
     }
 
-    /// Edges mixed with ordinary numbers and any bits at all.
+    /// Edge cases mixed with ordinary numbers and random bits.
     pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Data {
         let special: Vec<u64> = match dtype {
             DType::Bool => vec![0, 1],
@@ -222,7 +222,7 @@ macro_rules! reference {
 
 forerun_ops::for_each_point!(reference);
 
-/// The op on one element of any dtype: in its carrier.
+/// The op on one element of any dtype, computed in its carrier.
 pub(crate) fn carried(op: Point, dtype: DType, args: &[u64]) -> u64 {
     let carrier = dtype.carrier();
     let args: Vec<u64> = args.iter().map(|&arg| cast(arg, dtype, carrier)).collect();
@@ -232,7 +232,7 @@ pub(crate) fn carried(op: Point, dtype: DType, args: &[u64]) -> u64 {
 /// The dtypes that have vectors in every instruction set, and machine code.
 pub(crate) const FAST: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
 
-/// The dtypes whose elements are one number of a word at the most.
+/// The dtypes whose elements are one number of at most a word.
 pub(crate) fn plain_dtypes() -> impl Iterator<Item = DType> {
     DType::ALL.into_iter().filter(|dtype| dtype.kind() != Kind::Complex)
 }
@@ -242,7 +242,7 @@ pub(crate) fn cast(bits: u64, from: DType, to: DType) -> u64 {
     if from == to { bits } else { Scalar::from_bits(bits, from).to_bits(to) }
 }
 
-/// Where element `i` of a row-major walk over a layout lies, relative to the first.
+/// The offset of element `i` of a layout, in row-major order, relative to the first element.
 pub(crate) fn offset(layout: &Layout, i: usize) -> isize {
     let (mut left, mut at) = (i, 0);
     for (&extent, &stride) in layout.shape.iter().zip(layout.strides()).rev() {
@@ -252,7 +252,8 @@ pub(crate) fn offset(layout: &Layout, i: usize) -> isize {
     at
 }
 
-/// What a program gives, one element at a time. Inputs lie as their layouts say; `first[i]` is where input i begins.
+/// The result of a program, one element at a time. Inputs have the program's layouts; `first[i]` is the start of input
+/// `i`.
 pub(crate) fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[u64]) -> Vec<Data> {
     let size = program.shape.size();
     let mut outputs: Vec<Data> = program.outputs.iter().map(|&dtype| Data { dtype, bits: vec![0; size] }).collect();
@@ -272,7 +273,7 @@ pub(crate) fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[
             let args = instr.args.map(read);
             let value = match instr.op {
                 Point::Cast => cast(args[0], instr.dtype, instr.out),
-                // What is not computed in is moved.
+                // Dtypes without arithmetic are copied.
                 Point::Copy if instr.dtype.carrier() != instr.dtype => args[0],
                 Point::Where if instr.dtype.carrier() != instr.dtype => args[if args[0] != 0 { 1 } else { 2 }],
                 op => apply(op, instr.dtype, &args),
@@ -287,7 +288,7 @@ pub(crate) fn interpret(program: &Program, inputs: &[(Data, usize)], scalars: &[
     outputs
 }
 
-/// Whether two results are the same: bit for bit, but any NaN is as good as another.
+/// Whether two results are bitwise equal; all NaNs count as equal.
 pub(crate) fn same(a: &Data, b: &Data) -> bool {
     a.dtype == b.dtype
         && a.bits.len() == b.bits.len()
@@ -297,8 +298,8 @@ pub(crate) fn same(a: &Data, b: &Data) -> bool {
         })
 }
 
-/// Runs a kernel, interpreted and as machine code, which must give the same. Buffers are exactly as long as their data, at
-/// odd places, with guards around the outputs.
+/// Runs a kernel interpreted and as machine code, which must agree. Buffers are exactly as long as their data,
+/// unaligned, with guards around the outputs.
 pub(crate) fn run(
     isa: Isa,
     kernel: &Kernel,
@@ -329,7 +330,7 @@ fn run_one(
         held.iter().zip(inputs).map(|(b, (data, first))| b.as_ptr().wrapping_add(first * data.dtype.size())).collect();
     let mut made: Vec<Vec<u8>> = outputs.iter().map(|&(d, n)| vec![0xa5; n * d.size() + 2 * GUARD]).collect();
     let places: Vec<*mut u8> = made.iter_mut().map(|b| b.as_mut_ptr().wrapping_add(GUARD)).collect();
-    // SAFETY: the buffers are as the kernel's layouts say.
+    // SAFETY: the buffers match the kernel's layouts.
     unsafe { exe.run(Io { inputs: &addresses, outputs: &places, scalars }, team) };
     made.iter()
         .zip(outputs)
@@ -342,7 +343,7 @@ fn run_one(
         .collect()
 }
 
-/// The instruction sets of this processor.
+/// The instruction sets that this CPU supports.
 pub(crate) fn isas() -> Vec<Isa> {
     Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
 }

@@ -1,10 +1,10 @@
-//! The record of texts that have compiled: under a heading for each compiler, the hashes of its texts. What stands there need not be
-//! compiled again; a text that changes is a text that does not.
+//! The record of sources that have compiled: their hashes, grouped by compiler. Recorded sources are not compiled
+//! again; a changed source has a new hash.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// One compiler's part of a record.
+/// The record of one compiler.
 pub(crate) struct Record {
     file: Option<PathBuf>,
     heading: String,
@@ -12,7 +12,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The arguments of the program less `--record FILE`, and that file.
+    /// The program's arguments without `--record FILE`, and that file.
     pub(crate) fn arguments() -> (Vec<String>, Option<PathBuf>) {
         let mut args: Vec<String> = std::env::args().skip(1).collect();
         let at = args.iter().position(|arg| arg == "--record").filter(|at| at + 1 < args.len());
@@ -20,7 +20,7 @@ impl Record {
         (args, file)
     }
 
-    /// What a file says about a compiler, which is named by all that its output depends on besides the text.
+    /// Reads the record of a compiler. Its name includes everything besides the source that the output depends on.
     pub(crate) fn open(file: Option<PathBuf>, compiler: &str) -> Record {
         let heading = format!("# {compiler}");
         let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
@@ -29,12 +29,12 @@ impl Record {
         Record { file, heading, known }
     }
 
-    /// Whether a text has compiled before.
+    /// Whether a source has compiled before.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.known.contains(&hash(text))
     }
 
-    /// Writes that these texts compile, and forgets all others of this compiler.
+    /// Records that these sources compile, and removes all others of this compiler.
     pub(crate) fn write(&self, texts: &[(String, String)]) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let hashes: BTreeSet<String> = texts.iter().map(|(_, text)| hash(text)).collect();
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// FNV-1a: the same on every machine and in every release, which the standard library does not promise of its hash.
+/// FNV-1a: stable across machines and releases, unlike the standard library's hash.
 fn hash(text: &str) -> String {
     let sum = text
         .bytes()

@@ -1,4 +1,4 @@
-//! Elements named along an axis, line by line.
+//! Gather and scatter along one axis.
 
 use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real, beyond, checked};
@@ -10,14 +10,14 @@ use forerun_plan::RoutineCall;
 const TEXT: &str = include_str!("../kernels/along.cuh");
 /// Warps that keep a large device busy.
 const WARPS: usize = 4096;
-/// Lines side by side from which on neighbours are lanes of a warp.
+/// From this many adjacent lines on, neighbouring lines are lanes of a warp.
 const SIDE: usize = 16;
 
 impl DeviceKernel for AxisIndexing {
     fn plan(&self, call: &RoutineCall) -> Plan {
         let (dtype, named) = (call.inputs[0].0, indices(call.inputs[1].0));
         let [_, _, inner] = call.extents(0);
-        // Elements that are only moved are known by their size.
+        // Elements that are only moved are identified by their size.
         let (part, elements) = match self {
             AxisIndexing::Take => (0, moved(dtype)),
             AxisIndexing::Put => (1 + (inner >= SIDE) as usize, moved(dtype)),
@@ -58,7 +58,7 @@ impl DeviceKernel for AxisIndexing {
     }
 }
 
-/// Whether sums are the same in any order, of elements that the device adds at one place by itself.
+/// Whether the device has atomic adds for this dtype and the order of additions does not matter.
 fn any_order(dtype: DType) -> bool {
     dtype.kind() == Kind::Int && dtype.size() >= 4
 }
@@ -87,7 +87,7 @@ fn update(job: &Job<'_>) -> Result<()> {
         return Ok(());
     }
     let tiles = if inner >= SIDE { inner.div_ceil(32) } else { inner };
-    // Each part of the positions reads all indices, so there are no more parts than keep the device busy.
+    // Each part of the positions reads all indices, so use only as many parts as keep the device busy.
     let parts = (WARPS / (outer * tiles)).clamp(1, extent.max(1)).next_power_of_two();
     let units = outer * tiles * parts;
     let io = &job.io;

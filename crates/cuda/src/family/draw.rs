@@ -1,4 +1,4 @@
-//! Random numbers by rejection: each element tries with random bits of its own until it has its number, as on the host.
+//! Random draws by rejection: each element consumes its own random bits until a candidate is accepted, as on the host.
 
 use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, checked};
@@ -25,9 +25,9 @@ impl DeviceKernel for Draw {
 
     fn runs(&self, given: &[Given]) -> bool {
         match self {
-            // A shortcut of the host: frontends have ops of the device that do the same.
+            // A shortcut of the host; on a device, frontends use other ops with the same result.
             Draw::Order => false,
-            // The host has no kernel for one probability of several outcomes either.
+            // The host has no kernel for a single probability with several outcomes either.
             Draw::Multinomial => given[1].1.size() != 1,
             Draw::Bits | Draw::Gamma | Draw::Poisson | Draw::Binomial => true,
         }
@@ -38,10 +38,10 @@ impl DeviceKernel for Draw {
         let text = match (self, array) {
             (Draw::Gamma, _) => format!("alpha must not be negative: {number}"),
             (Draw::Poisson, _) => format!("lam must be neither negative nor too large: {number}"),
-            (Draw::Multinomial, 2) => "p must not add up to more than 1".to_owned(),
+            (Draw::Multinomial, 2) => "the sum of p must not exceed 1".to_owned(),
             (Draw::Multinomial, 1) => "p must lie between 0 and 1".to_owned(),
             (_, 1) => format!("p must lie between 0 and 1: {number}"),
-            _ => format!("n must be a count: {number}"),
+            _ => format!("n must be a nonnegative integer: {number}"),
         };
         Error::new(ErrorKind::Value, text)
     }
@@ -60,7 +60,7 @@ fn steps(job: &Job<'_>) -> Result<()> {
     let (shape, io) = (job.call.out.1, &job.io);
     let (size, outcomes) = (shape.size(), shape.last().copied().unwrap_or(1));
     let given = |i: usize| job.call.inputs.get(i).map_or(0, |(_, shape)| shape.size());
-    // Parameters are looked at even where nothing is drawn.
+    // Parameters are validated even if nothing is drawn.
     let look = match job.call.routine {
         Routine::Draw(Draw::Multinomial) if size == 0 => 1,
         Routine::Draw(Draw::Multinomial) => size / outcomes,

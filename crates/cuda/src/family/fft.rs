@@ -1,4 +1,4 @@
-//! Fourier transforms by the library, which takes lines one after another: others are brought together first.
+//! Fourier transforms with cuFFT, which takes contiguous lines; other lines are copied first.
 
 use crate::compile::Unit;
 use crate::gpu::{DeviceIo, Gpu};
@@ -13,7 +13,7 @@ use forerun_plan::RoutineCall;
 use std::sync::{Arc, OnceLock};
 
 impl DeviceKernel for Fft {
-    /// The kernel that scales the library's results.
+    /// The kernel that scales the results of cuFFT.
     fn plan(&self, call: &RoutineCall) -> Plan {
         let texts = vec![scale_text(call.inputs[0].0.to_real())];
         Plan { texts, scratch: 0, steps: |job| unreachable!("{} is done by a library", job.call.routine.name()) }
@@ -36,12 +36,13 @@ impl DeviceKernel for Fft {
     }
 }
 
-/// The text of the kernel that scales floats.
+/// The source of the kernel that scales floats.
 fn scale_text(dtype: DType) -> String {
     routine_text(&computed(dtype), &[include_str!("../kernels/scale.cuh")])
 }
 
-/// How lines lie: so many before the axis, points of a line in and out, elements after the axis.
+/// The layout of lines: the number of lines before the axis, the points of a line in and out, and the elements after
+/// the axis.
 #[derive(Clone, Copy)]
 struct Lines {
     outer: usize,
@@ -62,7 +63,7 @@ impl Lines {
         self.outer * self.inner
     }
 
-    /// Lines of so many points as they lie, and one after another.
+    /// The layout of lines with this many points in the array, and contiguously.
     fn layouts(&self, points: usize) -> [Layout; 2] {
         let shape = Shape::of(&[self.outer, self.inner, points]);
         let strides = [(points * self.inner) as isize, 1, self.inner as isize];
@@ -70,7 +71,7 @@ impl Lines {
     }
 }
 
-/// A plan of the library, and the bytes that it works in.
+/// A cuFFT plan and its workspace size in bytes.
 struct Planned {
     library: &'static Fourier,
     plan: i32,
@@ -79,7 +80,7 @@ struct Planned {
 
 impl Drop for Planned {
     fn drop(&mut self) {
-        // SAFETY: a plan that nobody uses any more.
+        // SAFETY: nobody uses the plan any more.
         unsafe { (self.library.destroy)(self.plan) };
     }
 }
@@ -95,7 +96,7 @@ fn check(error: i32, what: &str) -> Result<()> {
 struct Transformer {
     routine: Fft,
     lines: Lines,
-    /// Bytes of a point of a line in and out.
+    /// Bytes of a point in and out.
     sizes: [usize; 2],
     double: bool,
     back: bool,
@@ -105,7 +106,7 @@ struct Transformer {
     planned: OnceLock<Result<Planned>>,
 }
 
-/// Alignment that the library asks for.
+/// The alignment that cuFFT requires.
 const ALIGNED: u64 = 16;
 
 impl Transformer {
@@ -146,11 +147,11 @@ impl Transformer {
             Fft::Back => (code::BACK[which], self.lines.given),
         };
         let (mut plan, none) = (0, std::ptr::null_mut());
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         check(unsafe { (library.create)(&mut plan) }, "cufftCreate")?;
         let mut planned = Planned { library, plan, work: 0 };
         let (mut extent, batch) = (points as i64, self.lines.count() as i64);
-        // SAFETY: one extent, and one number to write; without embeddings lines lie one after another.
+        // SAFETY: one extent, and one number to write; without embeddings, lines are contiguous.
         unsafe {
             check((library.set_auto_allocation)(plan, 0), "cufftSetAutoAllocation")?;
             let work = &raw mut planned.work;
@@ -171,7 +172,7 @@ impl Run for Transformer {
         let planned = self.planned.get_or_init(|| self.make(gpu)).as_ref().map_err(Error::clone)?;
         let bytes = [lines.count() * lines.taken * self.sizes[0], lines.count() * lines.given * self.sizes[1]];
         let (from, to, moves) = (io.inputs[0], io.outputs[0], self.movers.is_some());
-        // A transform back to floats writes over what it reads.
+        // The complex-to-real transform overwrites its input.
         let near = moves || self.routine == Fft::Back || !from.is_multiple_of(ALIGNED);
         let far = moves || !to.is_multiple_of(ALIGNED);
         let mut scratch = 0;
@@ -181,7 +182,7 @@ impl Run for Transformer {
             wanted.then_some(first)
         };
         let (line, made) = (place(bytes[0], near), place(bytes[1], far));
-        // Lines that are brought together are moved a point at a time, from and to where points may lie.
+        // Copied lines are moved point by point, which works with any alignment of a point.
         let before = place(bytes[0], moves && !from.is_multiple_of(ALIGNED));
         let after = place(bytes[1], moves && !to.is_multiple_of(ALIGNED));
         let work = place(planned.work, true).unwrap_or(0);
@@ -207,7 +208,7 @@ impl Run for Transformer {
     }
 }
 
-/// Where lines lie on their way, and the memory of the library.
+/// The buffers between the steps, and the workspace of cuFFT.
 struct Way {
     from: u64,
     before: u64,
@@ -222,19 +223,19 @@ impl Transformer {
     fn transform(&self, gpu: &Gpu, planned: &Planned, way: &Way, bytes: [usize; 2]) -> Result<()> {
         let copy = |from: u64, to: u64, bytes: usize| match from == to {
             true => Ok(()),
-            // SAFETY: places on the way are apart and hold all lines.
+            // SAFETY: the buffers are disjoint and hold all lines.
             false => unsafe { gpu.copy_within(from, to, bytes) },
         };
         match &self.movers {
             Some(movers) => {
                 copy(way.from, way.before, bytes[0])?;
-                // SAFETY: places on the way hold all lines.
+                // SAFETY: the buffers hold all lines.
                 unsafe { movers[0].run(gpu, way.before, way.line)? };
             }
             None => copy(way.from, way.line, bytes[0])?,
         }
         let direction = if self.back { code::INVERSE } else { code::FORWARD };
-        // SAFETY: the plan is for lines of these lengths, and its memory is as large as it asked for.
+        // SAFETY: the plan is for lines of these lengths, and the workspace has the size it requested.
         unsafe {
             check((planned.library.set_work)(planned.plan, way.work), "cufftSetWorkArea")?;
             check((planned.library.run)(planned.plan, way.line, way.made, direction), "cufftXtExec")?;
@@ -243,12 +244,12 @@ impl Transformer {
             let floats = bytes[1] / if self.double { 8 } else { 4 };
             let mut words = [0; 32];
             words[..3].copy_from_slice(&[floats as u64, way.made, self.by.to_bits()]);
-            // SAFETY: the transform left so many floats there.
+            // SAFETY: the transform wrote this many floats there.
             unsafe { gpu.launch_kernel(&self.scale, Gpu::grid(floats, 256), 256, &words)? };
         }
         match &self.movers {
             Some(movers) => {
-                // SAFETY: places on the way hold all lines.
+                // SAFETY: the buffers hold all lines.
                 unsafe { movers[1].run(gpu, way.made, way.after)? };
                 copy(way.after, way.to, bytes[1])
             }

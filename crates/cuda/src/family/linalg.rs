@@ -1,4 +1,4 @@
-//! Linear algebra by elimination: determinants, inverses, solutions, factors of symmetric matrices.
+//! Linear algebra by elimination: determinants, inverses, solutions, Cholesky factors.
 
 use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real};
@@ -9,7 +9,7 @@ use forerun_ops::{Encoded, Given, Linalg, Routine};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/linalg.cuh");
-/// Rows up to which a matrix is done by one block.
+/// Matrices of up to this many rows are handled by one block.
 const SMALL: usize = 96;
 
 impl DeviceKernel for Linalg {
@@ -62,7 +62,7 @@ impl DeviceKernel for Linalg {
     }
 }
 
-/// How a message calls the `i`-th matrix of a stack.
+/// The name of matrix `i` of a stack in messages.
 fn matrix(shape: &Shape, i: usize) -> String {
     let lead = &shape[..shape.rank() - 2];
     let mut rest = i;
@@ -74,7 +74,7 @@ fn matrix(shape: &Shape, i: usize) -> String {
     if place.is_empty() { "the matrix".to_owned() } else { format!("matrix [{}]", place.join(", ")) }
 }
 
-/// Where the matrices are worked on, and what is noted of each.
+/// The working copy of the matrices, and the notes about each.
 struct Room {
     matrices: u64,
     failed: u64,
@@ -111,7 +111,7 @@ fn eliminate(job: &Job<'_>) -> Result<()> {
         Linalg::Inv => job.attributes::<Inversion>().lenient,
         _ => false,
     } as u64;
-    // Cholesky reads a half, the others clear all rows where something stands beside the matrix.
+    // Cholesky reads a triangle; the others eliminate all rows if there is a right-hand side.
     let (target, way) = match routine {
         Linalg::Cholesky => (io.inputs[0], flag),
         _ => (out, (beside > 0) as u64),
@@ -129,7 +129,7 @@ fn eliminate(job: &Job<'_>) -> Result<()> {
     match routine {
         Linalg::Cholesky | Linalg::Inv => job.each(steps + 1, stack.count * n * n, &words(0))?,
         Linalg::Solve if beside > 0 && n > 0 => {
-            // SAFETY: as above, for the output and the second input, which are of one size.
+            // SAFETY: as above, for the output and the second input, which have equal sizes.
             unsafe { job.gpu.copy_within(io.inputs[1], out, stack.count * n * beside * dtype.size())? };
         }
         _ => {}
@@ -158,7 +158,7 @@ fn solve_triangular(job: &Job<'_>) -> Result<()> {
     if right.size() == 0 {
         return Ok(());
     }
-    // SAFETY: right-hand side and output are dense and of one size, which the caller promises.
+    // SAFETY: right-hand side and output are dense and of equal size, which the caller guarantees.
     unsafe { job.gpu.copy_within(io.inputs[1], io.outputs[0], right.size() * dtype.size())? };
     let Triangular { lower, transposed, unit } = job.attributes();
     let flags = lower as u64 | (transposed as u64) << 1 | (unit as u64) << 2;

@@ -1,4 +1,4 @@
-//! What a mask chooses: a list of the places where it is true, then whatever is done there.
+//! Selection by a mask: builds a list of the true positions, then processes them.
 
 use super::unique::{CHUNK, count_bytes, count_flags, flag_texts};
 use crate::gpu::Raised;
@@ -11,7 +11,7 @@ use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/choose.cuh");
 
-/// The mask's place among the inputs, and how many it is said to choose.
+/// The index of the mask among the inputs, and the expected number of true elements.
 fn mask_and_count(routine: Masking, call: &RoutineCall) -> (usize, usize) {
     let axis = call.routine.axis(&call.encoded).unwrap_or(0) as usize;
     match routine {

@@ -1,4 +1,4 @@
-//! Rows brought to a scale.
+//! Softmax, log-softmax and layer norm over the last axis.
 
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, checked};
 use crate::text::{computed, define, function_text, routine_text};
@@ -8,7 +8,7 @@ use forerun_ops::{Given, Normalise, Point, Routine};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/normalise.cuh");
-/// Elements up to which a row is worth its threads however few rows there are, and rows that are enough for longer ones.
+/// Rows of up to this many elements are always worthwhile; longer ones only if there are enough rows.
 const SHORT: usize = 4096;
 const MANY: usize = 1024;
 
@@ -20,7 +20,7 @@ impl DeviceKernel for Normalise {
         Plan { texts: vec![routine_text(&defines, &[TEXT])], scratch: 0, steps }
     }
 
-    /// Whether rows are many or short: reductions cut a few long ones into more parts.
+    /// Whether rows are many or short: for a few long rows, reductions use more threads.
     fn runs(&self, given: &[Given]) -> bool {
         let shape = &given[0].1;
         shape.last().is_some_and(|row| *row <= SHORT || shape.size() / row >= MANY)

@@ -1,4 +1,4 @@
-//! Elements by size: short lines by a sorting network in a block's memory, long ones digit by digit.
+//! Sorting: short lines by a sorting network in shared memory, long ones by radix sort.
 
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real, checked};
 use crate::text::{define, ordered, routine_text};
@@ -8,15 +8,15 @@ use forerun_ops::{Given, Order, Routine};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/order.cuh");
-/// Elements of an array up to which indices of kernels fit 32 bits.
+/// The maximum number of elements for 32-bit indices in kernels.
 pub(super) const MOST: usize = u32::MAX as usize / 2;
-/// Elements up to which a line is short.
+/// The maximum length of a short line.
 const SHORT: usize = 2048;
-/// Elements of a tile, and values of a digit.
+/// Elements per tile, and values of a digit.
 const TILE: usize = 4096;
 const VALUES: usize = 256;
 
-/// Elements of a network for lines of this length.
+/// The size of the network for lines of this length.
 fn network(count: usize) -> usize {
     count.next_power_of_two().max(32)
 }
@@ -39,7 +39,7 @@ impl DeviceKernel for Order {
     fn runs(&self, given: &[Given]) -> bool {
         match self {
             Order::Sort | Order::Argsort | Order::Argtop => are_real(given) && given[0].1.size() < MOST,
-            // Shortcuts of the host: frontends have ops of the device that do the same.
+            // Shortcuts of the host; on a device, frontends use other ops with the same result.
             Order::Partition | Order::Argpartition | Order::Quantile => false,
         }
     }
@@ -75,7 +75,7 @@ fn short(job: &Job<'_>) -> Result<()> {
     job.blocks(0, (outer * inner).min(1 << 20), threads, &words(job, 0))
 }
 
-/// The words that all passes share.
+/// The argument words that all passes share.
 fn words(job: &Job<'_>, tiles: usize) -> Vec<u64> {
     let ([outer, count, inner], io) = (job.extents(0), &job.io);
     let descending = match job.call.routine {
@@ -87,7 +87,7 @@ fn words(job: &Job<'_>, tiles: usize) -> Vec<u64> {
     vec![lines, count, inner, tiles, io.inputs[0], descending as u64, io.outputs[0], wanted]
 }
 
-/// Where keys and indices wait between passes, and counts of digits are.
+/// The buffers for keys, indices and digit counts.
 struct Places {
     keys: [u64; 2],
     indices: [u64; 2],
@@ -104,7 +104,7 @@ impl Places {
             next += bytes.next_multiple_of(256) as u64;
             start
         };
-        // Keys of a byte have one pass, of two bytes one place to wait in.
+        // One-byte keys need a single pass and no buffer, two-byte keys one buffer.
         let places = |n: usize| size > n;
         let elements = lines * count;
         let mut pair = |each: usize| [0, 1].map(|n| if places(n + 1) { take(each * elements) } else { 0 });

@@ -1,5 +1,5 @@
-//! Each element with all before it. What the host cuts into runs is cut in the same places; what it does not cut goes
-//! from end to end, so all bits are the host's.
+//! Cumulative ops. Lines are split into the same runs as on the host, and ops that the host does not split are computed
+//! sequentially, so the bits equal the host's.
 
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, checked};
 use crate::text::{computed, define, routine_text};
@@ -8,19 +8,19 @@ use forerun_ops::{AlongAxis, Routine, Scan};
 use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/scan.cuh");
-/// Elements of a run: those of the host's.
+/// Elements per run, as on the host.
 const RUN: usize = 512;
-/// Lines from which on each has a thread.
+/// From this many lines on, each line has a thread.
 const MANY: usize = 8192;
 
-/// How a scan is done.
+/// The algorithm of a scan.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// In runs.
+    /// Split into runs.
     Cut,
-    /// A line a thread.
+    /// One thread per line.
     Lines,
-    /// A line a block.
+    /// One block per line.
     Staged,
 }
 
@@ -29,7 +29,7 @@ fn way(routine: Scan, call: &RoutineCall) -> Way {
     let float = call.inputs[0].0.kind() == Kind::Float;
     match routine {
         Scan::CumSum | Scan::ArgCumMax | Scan::ArgCumMin => Way::Cut,
-        // Whole numbers wrap, so it does not matter where products are cut.
+        // Integers wrap, so products may be split anywhere.
         Scan::CumProd if !float || count <= RUN => Way::Cut,
         Scan::CumProd | Scan::Linear if outer * inner >= MANY || count <= RUN => Way::Lines,
         Scan::CumProd | Scan::Linear => Way::Staged,
@@ -53,7 +53,7 @@ impl DeviceKernel for Scan {
         };
         let [outer, count, inner] = call.extents(0);
         let runs = count.div_ceil(RUN);
-        // A fold is an element, or an element and where it is.
+        // A partial result is an element, or an element and its index.
         let fold = if kind == 2 { 16 } else { dtype.size() };
         match way(*self, call) {
             Way::Cut if runs <= 1 => Plan { texts: vec![text(2)], scratch: 0, steps: whole },
@@ -68,7 +68,8 @@ impl DeviceKernel for Scan {
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
         let inputs = routine.row().arity.map_or(1, usize::from);
-        // Products and minima differ from sums and maxima in one function: they are tried in the dtypes that it is for.
+        // Products and minima differ from sums and maxima in one function, so check them only in the dtypes that use
+        // it.
         let own = |dtype: &DType| !matches!(self, Scan::CumProd | Scan::ArgCumMin) || dtype.carrier() == *dtype;
         let call = |dtype: DType, dims: &[usize]| checked(&[(dtype, dims); 2][..inputs], AlongAxis { axis: 0 });
         let calls = |dtype: DType| [&[700][..], &[7], &[700, 10_000]].map(|dims| call(dtype, dims));
@@ -88,7 +89,7 @@ fn words(job: &Job<'_>, units: usize, run: usize, [folds, before]: [u64; 2]) -> 
     [units, io.inputs[0], io.outputs[0], count, inner, run, runs, folds, before, factors]
 }
 
-/// Lines of one run.
+/// Lines of a single run.
 fn whole(job: &Job<'_>) -> Result<()> {
     let [outer, count, inner] = job.extents(0);
     if outer * count * inner == 0 {
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut_where_no_bit_shows_it() {
-        // Two runs of each of three lines: what they fold to, and what comes before them.
+        // Two runs for each of three lines: their totals, and the totals before them.
         assert_eq!(launches(Scan::CumSum, DType::F32, &[600, 3]), (3, 2 * 2 * 3 * 4));
         assert_eq!(launches(Scan::CumProd, DType::I64, &[600, 3]), (3, 2 * 2 * 3 * 8));
         assert_eq!(launches(Scan::ArgCumMax, DType::I8, &[600]), (3, 2 * 2 * 16));

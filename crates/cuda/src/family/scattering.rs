@@ -1,4 +1,4 @@
-//! Positions that indices along several axes name, and rows written there.
+//! Flat positions from index arrays, and writes to rows at such positions.
 
 use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, beyond, checked, walk};
@@ -10,12 +10,12 @@ use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/place.cuh");
 
-/// Slots of a table for so many positions: half of them stay free at least.
+/// Slots of a hash table for this many positions; at least half of them stay free.
 fn slots(count: usize) -> usize {
     (2 * count.max(1)).next_power_of_two()
 }
 
-/// Bytes before the table: where it is noted that a position is none.
+/// Bytes before the table, for the flag that a position is invalid.
 const NOTE: usize = 512;
 
 impl DeviceKernel for Scattering {
@@ -50,7 +50,7 @@ impl DeviceKernel for Scattering {
             }
             Scattering::Put | Scattering::Last => {
                 let (position, size) = (raised.index, call.out.1.size());
-                Error::new(ErrorKind::Index, format!("a row at position {position} reaches beyond {size} elements"))
+                Error::new(ErrorKind::Index, format!("a row at position {position} exceeds an array of {size} elements"))
             }
         }
     }
@@ -86,7 +86,7 @@ fn positions(job: &Job<'_>) -> Result<()> {
     job.each(0, shape.size(), &words)
 }
 
-/// A row: its layout, from its first element on.
+/// The layout of a row, relative to its first element.
 fn row(call: &RoutineCall) -> Layout {
     let Rows { extents, strides, .. } = call.attributes();
     let dims: Vec<usize> = extents.iter().map(|d| *d as usize).collect();
@@ -144,7 +144,7 @@ mod tests {
     fn half_of_the_slots_stay_free() {
         assert_eq!([0, 1, 2, 3, 1000].map(slots), [2, 2, 4, 8, 2048]);
         assert_eq!(scratch(&[40]), NOTE + 8 * 128);
-        // One value for all positions: it does not matter which is the last.
+        // One value for all positions: the order of writes does not matter.
         assert_eq!(scratch(&[1]), NOTE);
     }
 }

@@ -1,4 +1,4 @@
-//! Where values belong among numbers in order.
+//! Binary search in sorted arrays.
 
 use crate::gpu::{Gpu, Raised};
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real, checked};
@@ -10,7 +10,7 @@ use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/search.cuh");
 
-/// Bytes in which it is noted whether edges rise or fall.
+/// Bytes for the flags whether edges increase or decrease.
 const NOTE: usize = 16;
 
 impl DeviceKernel for Search {
@@ -26,7 +26,7 @@ impl DeviceKernel for Search {
     fn runs(&self, given: &[Given]) -> bool {
         match self {
             Search::Sorted | Search::Digitize => are_real(given),
-            // Shortcuts of the host: frontends have ops of the device that do the same.
+            // Shortcuts of the host; on a device, frontends use other ops with the same result.
             Search::Among | Search::Interp => false,
         }
     }
@@ -48,7 +48,7 @@ impl DeviceKernel for Search {
 fn find(job: &Job<'_>, note: u64) -> Result<()> {
     let (numbers, values, io) = (job.call.inputs[0].1.size(), job.call.inputs[1].1.size(), &job.io);
     let words = [values as u64, io.inputs[0], note, numbers as u64, io.inputs[1], io.outputs[0]];
-    // Edges are looked at even if there are no values.
+    // Edges are checked even if there are no values.
     let grid = Gpu::grid(values, 256).max(1);
     job.blocks(0, grid, 256, &[&words[..], &[job.attributes::<Side>().right as u64, io.status]].concat())
 }

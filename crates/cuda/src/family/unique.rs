@@ -1,4 +1,4 @@
-//! Groups of neighbours that are equal, rows in order, and flags counted: how many are set before each.
+//! Groups of equal neighbours, sorted rows, and prefix counts of flags.
 
 use super::order::MOST;
 use crate::gpu::Raised;
@@ -13,27 +13,28 @@ const TEXT: &str = include_str!("../kernels/unique.cuh");
 const ROWS: &str = include_str!("../kernels/row_order.cuh");
 const FLAGS: &str = include_str!("../kernels/flags.cuh");
 
-/// Flags that are counted together.
+/// Flags per chunk.
 pub(super) const CHUNK: usize = 2048;
-/// Numbers of rows that are put in order together.
+/// Rows that a block sorts in shared memory.
 const NEAR: usize = 1024;
 
-/// The kernels that count flags, and hand out the counts, of what a text says.
+/// The kernels that count the flags of a source and distribute the counts.
 pub(super) fn flag_texts(defines: &str, text: &str) -> Vec<String> {
     let part = |n: usize| {
-        // The counts of chunks are added up whatever the flags are.
+        // The kernel that adds the counts of chunks does not depend on the flags.
         let texts = if n == 1 { vec![FLAGS] } else { vec![text, FLAGS] };
         routine_text(&[if n == 1 { "" } else { defines }, &define("PART", n)].concat(), &texts)
     };
     (0..3).map(part).collect()
 }
 
-/// Bytes of the counts of so many flags.
+/// Bytes for the counts of this many flags.
 pub(super) fn count_bytes(flags: usize) -> usize {
     (8 * (flags.div_ceil(CHUNK) + 1)).next_multiple_of(512)
 }
 
-/// Counts flags, which there must be so many of, and hands out the counts: the first three texts, with words of their own.
+/// Counts flags, checks the expected number if given, and distributes the counts. Uses the first three kernels; `words`
+/// are their additional arguments.
 pub(super) fn count_flags(job: &Job<'_>, flags: usize, must: Option<usize>, own: &[u64]) -> Result<()> {
     let chunks = flags.div_ceil(CHUNK);
     let must = must.map_or(0, |count| count as u64 + 1);
@@ -68,7 +69,7 @@ impl DeviceKernel for Unique {
 
     fn complaint(&self, call: &RoutineCall, _: Raised) -> Error {
         let count = call.out.1.size();
-        let text = format!("the numbers are not those of {count} groups, one after another");
+        let text = format!("the group numbers do not describe {count} consecutive groups");
         Error::new(ErrorKind::Value, text)
     }
 

@@ -1,4 +1,4 @@
-// Elements that indices name along an axis. An index that names nothing reads and changes nothing.
+// Reads and updates elements along an axis by index. An invalid index reads and changes nothing.
 #if PART == 0
 // Words: elements, array, indices, out, status, extent of the axis, indices of a line, elements after the axis.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #elif PART == 3
-// Whole numbers, which may be added in any order. Words: updates in number, then as below.
+// Integers, whose additions may happen in any order. Words: number of updates, then as below.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64 extent = (i64)p.w[5];
     const u64 count = p.w[6], inner = p.w[7];
@@ -27,10 +27,11 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #else
-// Words: units, updates, indices, out, status, extent of the axis, indices of a line, elements after the axis, parts of the
-// positions less one (a power of two less one), tiles of columns.
+// Words: units, updates, indices, out, status, extent of the axis, indices per line, elements after the axis, number of
+// position parts minus one (a power of two minus one), column tiles.
 //
-// A warp has some of the positions, and reads all indices; so no two warps write one element, and updates keep their order.
+// Each warp owns some of the positions and reads all indices. So no two warps write one element, and updates keep their
+// order.
 #if ADD
 #define WITH(old, update) NARROW(n_add(WIDE(old), WIDE(update)))
 #else
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
     const i64 part = (i64)unit & mask;
     const int lane = threadIdx.x % 32;
 #if PART == 1
-    // Lanes are neighbours along the line: those of one position take turns.
+    // Lanes are neighbours along the line: lanes with the same position take turns.
     const u64 outer = rest / inner, i = rest % inner;
     for (u64 first = 0; first < count; first += 32) {
         const u64 at = (outer * count + first + lane) * inner + i;
@@ -74,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
 #endif
     }
 #else
-    // Lanes are lines side by side.
+    // Lanes are adjacent lines.
     const u64 column = rest % p.w[9] * 32 + lane, outer = rest / p.w[9];
     if (column >= inner) return;
     for (u64 k = 0; k < count; ++k) {

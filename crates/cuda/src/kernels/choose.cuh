@@ -1,12 +1,12 @@
-// What a mask chooses, by the list of places where it is true: of those in the list, so many are there.
+// Selection by a mask, with a list of its true positions.
 #if LISTING
-// Words beyond those of flags: mask, places there are in the list, list.
+// Words after those of flags: mask, capacity of the list, list.
 DEV bool flag(const P& p, u64 i) { return ((const u8*)p.w[5])[i] != 0; }
 DEV void hand_out(const P& p, u64 i, u64 rank, bool set) {
     if (set && rank < p.w[6]) ((u64*)p.w[7])[rank] = i;
 }
 #elif PART == 0
-// Words: places, list, how many are there, out, rank, extents.
+// Words: positions, list, number of list entries, out, rank, extents.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const u64 there = *(const u64*)p.w[2];
     EACH(n, p.w[0]) {
@@ -18,7 +18,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #else
-// Words: elements, list, how many are there, out, array or values, places, elements of the mask, elements after it.
+// Words: elements, list, number of list entries, out, array or values, positions, elements of the mask, elements after
+// it.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const u64 there = *(const u64*)p.w[2], count = p.w[5], inner = p.w[7];
     EACH(at, p.w[0]) {

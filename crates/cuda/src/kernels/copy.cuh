@@ -1,5 +1,5 @@
-// Elements from one layout to another, cast on the way. Words: n, from (or the scalar itself), to; then, a dimension: extent,
-// divisor, stride in the source, stride in the target.
+// Copies elements between layouts, with an optional cast. Words: n, source (or the bits of a number), target; then, per
+// dimension: extent, divisor, stride in the source, stride in the target.
 struct P { u64 w[3 + 4 * RANK]; };
 
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {

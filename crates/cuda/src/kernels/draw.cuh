@@ -1,6 +1,6 @@
-// Random numbers by rejection, by the host's steps: each element has a block of bits of its own, and as many behind it as it needs.
-// Words: elements of the result, elements to look at, out, key, first block, status, parameters and how many there are, twice;
-// outcomes.
+// Random draws by rejection, with the same steps as on the host: each element has its own block of bits, and as many
+// further ones as it needs. Words: elements of the result, elements to validate, out, key, first block, status, address
+// and length of each parameter, twice; outcomes.
 #define PI 3.141592653589793
 #define MOST_TRIALS 9e15
 
@@ -24,7 +24,8 @@ struct Source {
 
 DEV Source source_of(const P& p, u64 i) { return {p.w[3], p.w[4] + i, 0, {0, 0, 0, 0}, 4}; }
 
-// A parameter is one for all, or one an element. The first that is not good is noted, those of the first parameter first.
+// A parameter has one value for all elements, or one per element. Reports the first invalid value; those of the first
+// parameter take precedence.
 DEV double parameter(const P& p, int which, u64 i) {
     const double* const values = (const double*)p.w[6 + 2 * which];
     return values[p.w[7 + 2 * which] == 1 ? 0 : i];
@@ -51,7 +52,7 @@ DEV double normal(Source& s) {
     return sqrt(-2.0 * log(u)) * cos(2.0 * PI * v);
 }
 
-// By the method of Marsaglia and Tsang.
+// The method of Marsaglia and Tsang.
 DEV double gamma(Source& s, double alpha) {
     if (alpha == 0.0 || isinf(alpha)) return alpha;
     double small = 1.0;
@@ -67,7 +68,7 @@ DEV double gamma(Source& s, double alpha) {
     }
 }
 
-// By multiplying uniform numbers for a small mean, by Hörmann's transformed rejection for a large one.
+// Products of uniform numbers for a small mean, Hörmann's transformed rejection for a large one.
 DEV double poisson(Source& s, double lam) {
     if (lam < 10.0) {
         const double least = exp(-lam);
@@ -89,7 +90,8 @@ DEV double poisson(Source& s, double lam) {
     }
 }
 
-// By adding up probabilities for a small mean, by Hörmann's transformed rejection for a large one; p is at most a half.
+// Sequential summation of probabilities for a small mean, Hörmann's transformed rejection for a large one; p is at most
+// 1/2.
 DEV double few(Source& s, double n, double p) {
     const double q = 1.0 - p;
     if (n * p < 10.0) {
@@ -121,7 +123,7 @@ DEV double binomial(Source& s, double n, double p) { return p > 0.5 ? n - few(s,
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P p) {
     EACH(i, p.w[1]) {
 #if KIND == 4
-        // A line of outcomes: each is a binomial draw from the trials that are left.
+        // A line of outcomes: each is a binomial draw from the remaining trials.
         const u64 outcomes = p.w[10], start = i * outcomes;
         const bool row = p.w[9] == outcomes, there = start < p.w[0];
         const double* const shares = (const double*)p.w[8] + (row ? 0 : start);
@@ -138,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
                 if (!row || i == 0) complain(p, 1, start + k, shares[k]);
                 good = false;
             }
-            // All but the last are looked at: what is left belongs to it.
+            // The last probability is ignored, because the last outcome gets the remaining trials.
             if (k + 1 < outcomes) sum += shares[k];
         }
         if (!(sum <= 1.0 + 1e-6)) {

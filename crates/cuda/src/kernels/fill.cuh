@@ -1,5 +1,5 @@
-// Values made from parameters. Words: elements, out, two scalars, rows, columns, whether packs
-// of the output are aligned.
+// Values computed from parameters. Words: elements, out, two scalars, rows, columns, whether the output is aligned to
+// vectors.
 struct P { u64 w[7]; };
 
 DEV float uniform(u32 word) { return (float)(int)(word >> 8) * 0x1p-24f; }

@@ -1,8 +1,8 @@
-// The second part of a reduction: up to FAN chunks of a row, or of a column, become one; the last one is the result.
-// Words: out, partial results, where the folded ones go, rows, columns, chunks, chunks that are left.
+// The second phase of a reduction: folds up to FAN chunks of a row or column into one; the last fold is the result.
+// Words: out, partial results, destination of folded ones, rows, columns, chunks, remaining chunks.
 struct P { u64 w[7]; };
 
-// The fold of up to N partial results, `stride` apart, of which `count` are there.
+// Folds up to N partial results, `stride` apart, of which `count` exist.
 template <int N> DEV A tree(const A* from, i64 stride, i64 count) {
     if constexpr (N == 1) {
         return *from;

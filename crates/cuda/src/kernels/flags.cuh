@@ -1,5 +1,5 @@
-// Flags, and how many are set before each: counted in chunks, the chunks added up, then handed out.
-// Words: flags, counts of the chunks and behind them of all, chunks, status, how many there must be and one (or 0).
+// Prefix counts of flags: counts in chunks, a scan over the chunks, then distribution. Words: flags, counts of the
+// chunks followed by the total, chunks, status, the expected total plus one (or 0).
 #define CHUNK 2048
 
 #if PART == 0

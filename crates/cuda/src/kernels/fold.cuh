@@ -1,4 +1,4 @@
-// What a reduction folds with, and the words of a reduction's own, after those of the program that feeds it.
+// The fold operation of a reduction, and the reduction's own words, which follow those of the program that feeds it.
 #define OUT p.w[OWN]
 #define PARTIALS p.w[OWN + 1]
 #define OUTER (i64)p.w[OWN + 2]
@@ -30,7 +30,7 @@ DEV A fold(A a, A b) { return FOLD(a, b); }
 DEV R result(A a) { return a; }
 #endif
 
-// The partial result of the thread `by` further on, within groups of `width` threads. All threads must come here.
+// The partial result of the thread `by` further on, within groups of `width` threads. All threads must call it.
 template <class T> DEV T shifted(T v, int by, int width) { return __shfl_down_sync(0xffffffffu, v, by, width); }
 DEV bool shifted(bool v, int by, int width) { return __shfl_down_sync(0xffffffffu, (int)v, by, width) != 0; }
 #if INDEXED

@@ -1,6 +1,6 @@
-// Any program, an element at a time: what serves until the program's own kernel is compiled. Words: elements, inputs,
-// scalars, outputs, instructions, rank; extents; an input: address, bytes of an element, strides; scalars; an
-// output: address, bytes of an element; code.
+// An interpreter for any program, one element at a time; it stands in until the program's own kernel is compiled.
+// Words: elements, inputs, scalars, outputs, instructions, rank; extents; per input: address, bytes per element,
+// strides; scalars; per output: address, bytes per element; code.
 struct P { u64 w[CODE_WORDS]; };
 
 DEV u64 read(u64 address, u64 size, i64 offset) {

@@ -1,4 +1,5 @@
-// Elements as whole numbers of the same order; the two zeros are one, and NaN comes last, whichever way.
+// Elements as unsigned integers with the same order. Both zeros have the same key, and NaN sorts last in both
+// directions.
 DEV u8 rank_of(bool x) { return x; }
 DEV u8 rank_of(u8 x) { return x; }
 DEV u16 rank_of(u16 x) { return x; }
@@ -8,7 +9,7 @@ DEV u8 rank_of(i8 x) { return (u8)(x ^ 0x80); }
 DEV u16 rank_of(i16 x) { return (u16)(x ^ 0x8000); }
 DEV u32 rank_of(int x) { return (u32)x ^ 0x80000000u; }
 DEV u64 rank_of(i64 x) { return (u64)x ^ 0x8000000000000000ull; }
-// Negative floats fall as their bits rise.
+// The order of negative floats is the reverse of that of their bits.
 template <class B> DEV B rank_of_bits(B bits) {
     const B sign = (B)((B)1 << (8 * sizeof(B) - 1));
     if (bits == sign) bits = 0;

@@ -1,7 +1,7 @@
-// Linear algebra on stacks of matrices, row by row: elimination with pivots of the largest modulus, and factors of
-// symmetric matrices. A large matrix takes two launches a step, a small one is done by a block from end to end.
-// Words: matrices, rows, columns beside the matrix, the matrices, what stands beside them, step, status, failures (a byte a matrix), whether rows
-// were exchanged an odd number of times (a byte a matrix), flags, out.
+// Linear algebra on stacks of matrices in row-major order: elimination with partial pivoting, and Cholesky factors. A
+// large matrix takes two launches per step; a small one is handled by a single block. Words: number of matrices, rows,
+// columns of the right-hand side, matrices, right-hand sides, step, status, failures (one byte per matrix), parity of
+// row exchanges (one byte per matrix), flags, out.
 #define N_ROWS ((i64)p.w[1])
 #define N_BESIDE ((i64)p.w[2])
 #define MATRIX(m) ((T*)p.w[3] + (m) * N_ROWS * N_ROWS)
@@ -16,7 +16,7 @@ DEV void exchange(T* a, T* b) {
 }
 
 #if CHOLESKY
-// The root of the pivot, and the column below it over that. The lower half is worked on.
+// The square root of the pivot, and the column below divided by it. Works on the lower triangle.
 DEV void prepare(const P& p, u64 m, i64 k) {
     const i64 n = N_ROWS;
     T* const a = MATRIX(m);
@@ -37,7 +37,7 @@ DEV void take_away(const P& p, u64 m, i64 k, i64 row, i64 column) {
 }
 DEV i64 height(const P& p, i64 k) { return N_ROWS - k - 1; }
 #else
-// The row of the pivot comes to its place and is divided by it; the pivot itself stays.
+// Moves the pivot row into place and divides it by the pivot; the pivot itself stays.
 DEV void prepare(const P& p, u64 m, i64 k) {
     __shared__ T largest[1024];
     __shared__ i64 where[1024];
@@ -89,7 +89,7 @@ DEV void prepare(const P& p, u64 m, i64 k) {
     __syncthreads();
 }
 DEV i64 width(const P& p, i64 k) { return N_ROWS - k - 1 + N_BESIDE; }
-// With something beside the matrix all other rows are cleared, else those below.
+// With a right-hand side, eliminate all other rows; otherwise those below.
 DEV i64 height(const P& p, i64 k) { return p.w[9] ? N_ROWS - 1 : N_ROWS - k - 1; }
 DEV void take_away(const P& p, u64 m, i64 k, i64 row, i64 column) {
     const i64 n = N_ROWS, i = p.w[9] ? row + (row >= k) : k + 1 + row, j = k + 1 + column;
@@ -105,7 +105,7 @@ DEV void take_away(const P& p, u64 m, i64 k, i64 row, i64 column) {
 #endif
 
 #if PART == 0
-// A matrix a block.
+// One block per matrix.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     for (u64 m = blockIdx.x; m < p.w[0]; m += gridDim.x) {
         for (i64 k = 0; k < N_ROWS; ++k) {
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #elif PART == 1
-// The pivot of one step, a matrix a block.
+// The pivot of one step, one block per matrix.
 extern "C" __global__ void __launch_bounds__(1024) run(const __grid_constant__ P p) {
     for (u64 m = blockIdx.x; m < p.w[0]; m += gridDim.x) prepare(p, m, (i64)p.w[5]);
 }
@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     EACH(at, p.w[0] * each) take_away(p, at / each, k, at % each / across, at % across);
 }
 #elif PART == 3
-// What stands there at first: ones on the diagonal beside the matrix, or the half of a symmetric matrix that counts.
+// Initial values: the identity as right-hand side, or the triangle of a symmetric matrix that is read.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const u64 n = p.w[1];
     EACH(at, p.w[0] * n * n) {
@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #elif PART == 4
-// What is said of the matrices, and the factor where one was wanted; NaN for a matrix that has no inverse, if that will do.
+// Reports failures, and writes the factor if requested; NaN for a singular matrix if that is allowed.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const u64 n = p.w[1], each = n * p.w[2];
     EACH(at, p.w[0]) {
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
 #endif
 }
 #elif PART == 5
-// Determinants, or their signs and then the logarithms of their moduli.
+// Determinants, or their signs followed by the logarithms of their absolute values.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64 n = N_ROWS;
     EACH(m, p.w[0]) {
@@ -183,8 +183,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #else
-// Solutions by substitution, 32 columns a block. The matrix is not changed; what stands beside it becomes the solution.
-// Flags: lower, transposed, unit; they are bits.
+// Triangular solve by substitution, 32 columns per block. The matrix is not changed; the right-hand side becomes the
+// solution. Flags, as bits: lower, transposed, unit.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64 n = N_ROWS, beside = N_BESIDE;
     const u64 tiles = (p.w[2] + 31) / 32;

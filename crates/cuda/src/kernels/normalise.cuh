@@ -1,5 +1,5 @@
-// Rows brought to a scale, folded in 64 lanes and then in halves, as the host does it. A row has 64 threads, a block four rows.
-// Words: rows, elements of a row, array, out, gamma, beta, epsilon as a double.
+// Softmax, log-softmax and layer norm; rows are folded in 64 lanes and then in halves, as on the host. A row has 64
+// threads, a block has four rows. Words: rows, elements per row, array, out, gamma, beta, epsilon as a double.
 #define LANES 64
 
 struct Add { static __device__ T start() { return 0; } static __device__ T fold(T a, T b) { return n_add(a, b); } };
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     const u64 count = p.w[1], t = threadIdx.x % LANES;
     for (u64 first = (u64)blockIdx.x * 4; first < p.w[0]; first += (u64)gridDim.x * 4) {
         const u64 row = first + threadIdx.x / LANES;
-        // Threads of a row that is not there take part with nothing.
+        // Threads of a row beyond the last take part without elements.
         const u64 mine = row < p.w[0] ? count : 0;
         const T* const from = (const T*)p.w[2] + row * count;
         T* const to = (T*)p.w[3] + row * count;

@@ -1,6 +1,6 @@
-// Elements by size along an axis, by their keys; equal ones keep their order.
-// Words: lines, elements of a line, elements after the axis, tiles of a line, elements, descending, out, elements of a line
-// that are wanted, keys and indices that are read, keys and indices that are written, counts, totals, shift of the digit.
+// Stable sorting along an axis by keys. Words: lines, elements per line, elements after the axis, tiles per line,
+// elements, descending, out, number of leading elements to write, source keys and indices, destination keys and
+// indices, counts, totals, shift of the digit.
 DEV u64 place_of(const P& p, u64 line, u64 k, u64 count) { return (line / p.w[2] * count + k) * p.w[2] + line % p.w[2]; }
 
 DEV T element(const P& p, u64 line, u64 k) { return ((const T*)p.w[4])[place_of(p, line, k, p.w[1])]; }
@@ -10,7 +10,7 @@ DEV void hand_out(const P& p, u64 line, u64 k, u64 from) {
     const u64 to = place_of(p, line, k, p.w[7]);
 #if SORT
     T x = element(p, line, from);
-    // What the host reads from the key of NaN: all ones, in rising order without the sign.
+    // The host decodes the key of NaN as all ones; the sign bit is clear in ascending order.
     if (n_nan(WIDE(x))) {
         union { T x; K bits; } none;
         none.bits = p.w[5] ? (K)~(K)0 : (K)((K)~(K)0 >> 1);
@@ -23,7 +23,7 @@ DEV void hand_out(const P& p, u64 line, u64 k, u64 from) {
 }
 
 #if SIZE
-// A line a block, by a sorting network in shared memory.
+// One block per line: a sorting network in shared memory.
 #define THREADS (SIZE < 64 ? 32 : SIZE > 2048 ? 1024 : SIZE / 2)
 extern "C" __global__ void __launch_bounds__(THREADS) run(const __grid_constant__ P p) {
     __shared__ K keys[SIZE];
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) run(const __grid_constant_
     }
 }
 #else
-// Digit by digit from the lowest. The first pass reads elements, the last one hands them out.
+// Radix sort from the lowest digit. The first pass reads elements, the last one writes results.
 #define TILE 4096
 #define ROUNDS (TILE / 256)
 
@@ -65,7 +65,7 @@ DEV K key_of(const P& p, u64 line, u64 k) {
 DEV int digit_of(const P& p, K key) { return (int)(key >> p.w[14]) & 255; }
 
 #if PART == 0
-// How often each digit occurs in a tile.
+// Counts each digit in a tile.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     __shared__ u32 counts[256];
     const u64 line = blockIdx.x / p.w[3], tile = blockIdx.x % p.w[3], first = tile * TILE;
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     ((u32*)p.w[12])[(line * 256 + threadIdx.x) * p.w[3] + tile] = counts[threadIdx.x];
 }
 #elif PART == 1
-// A digit of a line a block: how often it occurs before each tile, and in all.
+// One block per digit and line: prefix sums of the counts over tiles, and the total.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     __shared__ u32 sums[8];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     if (threadIdx.x == 0) ((u32*)p.w[13])[blockIdx.x] = before;
 }
 #else
-// Moves the items of a tile. A warp has adjacent ones, and counts how many of each digit came before.
+// Moves the items of a tile. A warp has adjacent items, and counts how many with the same digit precede each.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     __shared__ u32 offsets[8][256];
     __shared__ u32 totals[256];

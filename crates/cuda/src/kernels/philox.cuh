@@ -1,4 +1,4 @@
-// Philox in ten rounds, by the host's steps: the four words of a block, the given one of those that it has.
+// Philox with ten rounds, as on the host: the four words of a block. `which` numbers the blocks of one element.
 DEV void philox(u64 key, u64 block, u32 which, u32* c) {
     u32 k0 = (u32)key, k1 = (u32)(key >> 32);
     c[0] = (u32)block;

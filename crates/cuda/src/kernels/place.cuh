@@ -1,7 +1,7 @@
-// Positions that indices along several axes name, and rows written there.
+// Flat positions from index arrays, and writes to rows at such positions.
 //
-// Which of equal positions is the last is asked of a table: a slot holds the number, from 1 on, of the last position that
-// fell there, and all that fall into one slot are equal.
+// A hash table tells which of several equal positions is the last: a slot holds the one-based number of the last
+// position in it, and all positions in one slot are equal.
 DEV u64 slot_of(i64 position, u64 mask) {
     const u64 mixed = (u64)position * 0x9e3779b97f4a7c15ull;
     return (mixed ^ mixed >> 32) & mask;
@@ -15,7 +15,8 @@ DEV u64 last_of(const i64* positions, const u64* table, u64 mask, i64 position) 
 }
 
 #if PART == 0
-// Words: positions, out, status, first position; then, an axis: indices, whether they are narrow, extent, stride, walk.
+// Words: positions, out, status, first position; then, per axis: indices, whether they are 32-bit, extent, stride,
+// walk.
 #define AXIS (4 + WALK)
 struct Q { u64 w[4 + AXES * AXIS]; };
 
@@ -28,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ Q 
             i64 index = axis[1] ? (i64)((const int*)axis[0])[from] : ((const i64*)axis[0])[from];
             if (index >= extent || index < -extent) {
                 raise((u64*)p.w[2], (u64)k << 48 | i, index);
-                // Who goes on from here finds a position, and fails for this reason alone.
+                // Continue with a valid position, so that this index is the only reason for a failure.
                 index = 0;
             }
             sum += (u64)(index < 0 ? index + extent : index) * axis[3];
@@ -37,8 +38,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ Q 
     }
 }
 #elif PART == 1
-// Words: positions in number, positions, table or 0, slots less one, status, whether they are looked at, the least and the
-// largest there may be, where it is noted that one is neither.
+// Words: number of positions, positions, table or 0, slots minus one, status, whether to validate, the least and the
+// largest valid position, address of the flag for an invalid one.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64* const positions = (const i64*)p.w[1];
     EACH(i, p.w[0]) {
@@ -62,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #elif PART == 2
-// Words: positions in number, positions, table, slots less one, out.
+// Words: number of positions, positions, table, slots minus one, out.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64* const positions = (const i64*)p.w[1];
     EACH(i, p.w[0]) {
@@ -70,8 +71,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #else
-// Words: elements, positions, table or 0, slots less one, out, values, whether there is one value for all, elements of a row,
-// where it is noted that a position is none; then the walk over a row.
+// Words: elements, positions, table or 0, slots minus one, out, values, whether one value is written everywhere,
+// elements per row, address of the flag for an invalid position; then the walk over a row.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     if (*(const u64*)p.w[8]) return;
     const i64* const positions = (const i64*)p.w[1];

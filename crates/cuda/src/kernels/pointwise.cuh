@@ -3,7 +3,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     for (I at = ((I)blockIdx.x * 256 + threadIdx.x) * PACK; at < n; at += step)
         eval(p, at, n - at < PACK ? (int)(n - at) : PACK);
     if (p.w[OWN] != 0) {
-        // A grid of one block tells the host itself that it is done; what it stored comes first.
+        // A grid of one block signals its completion to the host itself, after all its writes.
         __syncthreads();
         if (threadIdx.x == 0) {
             __threadfence_system();

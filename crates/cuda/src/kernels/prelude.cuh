@@ -1,6 +1,6 @@
-// The number traits in CUDA C: each function is a method of the catalogue's traits, with the reference's bits.
-// Compiled without contraction: a fused multiply-add is where a body says so and nowhere else.
-// A paragraph is a part: a text opens with the first, and with those whose functions it uses. A part uses earlier ones only.
+// The number traits in CUDA C: each function is a method of the catalogue's traits, with the bits of the reference.
+// Compiled without contraction: a fused multiply-add occurs only where a body has one. A paragraph is a part: a source
+// begins with the first part, followed by those whose functions it uses. A part uses earlier ones only.
 typedef signed char i8;
 typedef short i16;
 typedef unsigned char u8;
@@ -9,10 +9,10 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 #define DEV static __device__ __forceinline__
-// Half floats are moved and cast, never computed in.
+// Half floats are moved and cast; arithmetic uses a carrier.
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
-// Complex numbers are taken apart and put together.
+// Complex numbers are split into and joined from their parts.
 struct alignas(8) c64 { float re, im; };
 struct alignas(16) c128 { double re, im; };
 struct alignas(16) w16 { u64 low, high; };
@@ -222,11 +222,12 @@ DEV u64 n_power(u64 a, u64 b) {
     return result;
 }
 
-// Quarter turns: the quadrant of an angle and what is left of it, as a sum of two, by the reference's steps.
+// Argument reduction: the quadrant of an angle, and the remainder as an unevaluated sum of two, with the steps of the
+// reference.
 template <class T> struct Turns { T quadrant, rest, low; };
 DEV double modulo_four(double n) { return n - 4.0 * floor(n * 0.25); }
 
-// Those of a double. Far ones take the integer product with the digits of 2/pi, called and not copied in.
+// For doubles. Far angles use the integer product with the bits of 2/pi, in a function that is not inlined.
 static __device__ const u64 two_over_pi[20] = {
     0xa2f9836e4e441529ULL, 0xfc2757d1f534ddc0ULL, 0xdb6295993c439041ULL, 0xfe5163abdebbc561ULL, 0xb7246e3a424dd2e0ULL,
     0x06492eea09d1921cULL, 0xfe1deb1cb129a73eULL, 0xe88235f52ebb4484ULL, 0xe99c7026b45f7e41ULL, 0x3991d639835339f4ULL,
@@ -286,7 +287,7 @@ DEV Turns<double> turns_f64(double x) {
     return {modulo_four(n), high, (s - high) + lost};
 }
 
-// Those of a single. Far ones take the host's table of 2/pi by its bits: sums of three, a row for eight exponents.
+// For singles. Far angles use the host's table of 2/pi as bits: sums of three, one row per eight exponents.
 static __device__ const i64 single_turns[14][3] = {
     {0x3fe45f3060000000, 0x3e5b939000000000, 0x3d1054a7f09d5f48},
     {0x3f87cc1b70000000, 0x3dd3910400000000, 0x3c94a7f09d5f47d5},
@@ -311,13 +312,13 @@ static __device__ __noinline__ Turns<float> distant_turns(float x) {
         const double sum = modulo_four(wide * first) + wide * second, small = wide * __longlong_as_double(row[2]);
         n = rint(sum + small);
         rest = ((sum - n) + small) * 1.5707963267948966;
-        // An infinity has the first quadrant, and a rest that is not a number.
+        // Infinity has quadrant 0, and NaN as remainder.
         if (n != n) n = 0.0;
     }
     const float high = (float)rest;
     return {(float)modulo_four(n), high, (float)(rest - (double)high)};
 }
-// Near ones stay in single precision.
+// Near angles stay in single precision.
 DEV Turns<float> turns_f32(float x) {
     if (fabsf(x) > 32768.0f) return distant_turns(x);
     const float second = __int_as_float(0xb33bbd2e), third = __int_as_float(0xa6f72ced);
@@ -329,7 +330,7 @@ DEV Turns<float> turns_f32(float x) {
     return {n - 4.0f * floorf(n * 0.25f), high, (s - high) + lost};
 }
 
-// Half floats from singles, to nearest and ties to even, as the host narrows them; and back.
+// Half floats from singles, rounded to nearest even as on the host, and back.
 DEV f16 f16_of(float value) {
     const u32 bits = (u32)__float_as_int(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
     const u32 normal = (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13;
@@ -348,7 +349,8 @@ DEV float wide_of(f16 value) {
     return __int_as_float((int)(sign | (size < 0x00800000u ? small : large)));
 }
 DEV float wide_of(bf16 value) { return __int_as_float((int)((u32)value.bits << 16)); }
-// A single whose last bit is set if it is not the double itself, so that it may be rounded once more.
+// Rounds a double to odd: a single whose last bit is set if the conversion is inexact, so that it can be rounded once
+// more.
 DEV float to_odd(double value) {
     const float near = (float)value;
     const int bits = __float_as_int(near);
@@ -356,8 +358,8 @@ DEV float to_odd(double value) {
     return __int_as_float(fabs((double)near) > fabs(value) ? bits - 1 : bits + 1);
 }
 
-// Casts: to an integer, integers wrap, and floats are cut off towards zero and clamped, NaN is 0; to bool whether not zero.
-// From a complex number to another dtype the real part is cast; to bool, whether it is not zero.
+// Casts. To an integer: integers wrap, floats truncate and saturate, NaN is 0. To bool: whether nonzero. From complex:
+// the real part is cast; to bool, whether the number is nonzero.
 #define BY_PARTS(R, TO) \
     DEV R TO(c64 a) { return TO(a.re); } \
     DEV R TO(c128 a) { return TO(a.re); }
@@ -481,7 +483,7 @@ DEV c128 to_c128(bf16 a) { return c128{wide_of(a), 0}; }
 DEV c128 to_c128(c64 a) { return c128{(double)a.re, (double)a.im}; }
 DEV c128 to_c128(c128 a) { return c128{(double)a.re, (double)a.im}; }
 
-// Elements of a dtype, from the words that scalars travel in. The word of a complex128 is its real part.
+// Elements of a dtype from argument words. The word of a complex128 number is its real part.
 #define OF_WORD(T) DEV void unpack(u64 w, T& v) { v = (T)w; }
 OF_WORD(i8)
 OF_WORD(i16)
@@ -500,7 +502,7 @@ DEV void unpack(u64 w, c64& v) { v = c64{__int_as_float((int)(u32)w), __int_as_f
 DEV void unpack(u64 w, c128& v) { v = c128{__longlong_as_double((i64)w), 0}; }
 template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }
 
-// And back.
+// The inverse.
 #define TO_WORD(T, U) DEV u64 packed(T v) { return (U)v; }
 TO_WORD(i8, u8)
 TO_WORD(i16, u16)
@@ -541,11 +543,11 @@ template <int N, class T> DEV void store(T* to, int count, const T* from) {
     }
 }
 
-// Elements that are not adjacent.
+// Strided elements.
 template <int N, class T> DEV void gather(const T* from, i64 stride, int count, T* to) {
 #pragma unroll
     for (int e = 0; e < N; ++e) to[e] = e < count ? from[e * stride] : T();
 }
 
-// Quotient by a number of which the host has made a multiplier and a shift; for dividends below 2^31.
+// Division by a constant for which the host has computed a multiplier and a shift; dividends must be below 2^31.
 DEV u32 quotient(u32 n, u64 divisor) { return (__umulhi(n, (u32)divisor) + n) >> (u32)(divisor >> 32); }

@@ -1,5 +1,5 @@
-// A plain product of stacked matrices, k in order, summed in the carrier. Words: a, b, c, m, n, k, strides of a (row, column) and of b, tiles down,
-// tiles across, stacked rank; then, a stacked dimension: extent, stride in a, stride in b.
+// A plain batched matrix product: k in order, summed in the carrier. Words: a, b, c, m, n, k, strides of a (row,
+// column) and of b, tiles down, tiles across, batch rank; then, per batch dimension: extent, stride in a, stride in b.
 struct P { u64 w[13 + 3 * 6]; };
 
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {

@@ -1,14 +1,15 @@
-// A reduction. The order of folds is the host's: rows in blocks of 512 into 64 lanes, columns in blocks of 8, blocks in a
-// binary tree by their number, lanes in halves. How blocks are shared out among threads shows in no bit.
+// A reduction. The order of folds is the host's: rows in blocks of 512 into 64 lanes, columns in blocks of 8, blocks in
+// a binary tree by their number, lanes in halves. The assignment of blocks to threads does not affect the bits.
 //
-// A group of threads folds STEPS adjacent blocks into WIDTH partial results; the groups of a span make a chunk, chunks a
-// row. All are powers of two of blocks, hence subtrees. The program is copied in wherever a block is folded, whole or cut, one
-// or one of many: a short one four times, which is faster, a long one once, since it takes a compiler long.
+// A group of threads folds STEPS adjacent blocks into WIDTH partial results; the groups of a span form a chunk, and
+// chunks form a row. All are powers of two of blocks, hence subtrees. The program is inlined wherever a block is
+// folded, full or partial, alone or among others: a short program four times, which is faster, a long one once, to
+// limit compile time.
 #define WIDTH (THREADS * EACH)
 #define GROUPS (256 / THREADS)
 #define LEVELS 20
 
-// Which of the WIDTH partial results a thread's n-th is.
+// The index, among the WIDTH partial results, of a thread's n-th one.
 DEV int lane(int t, int n) { return (n / PACK * THREADS + t) * PACK + n % PACK; }
 
 #if COLUMNS
@@ -20,7 +21,7 @@ DEV void fold_row(const P& p, i64 unit, i64 row, int t, A* acc) {
         const i64 c = column + lane(t, j * PACK);
         if (c < INNER) {
             E r[PACK];
-            // A pack divides a row, so none is cut short.
+            // The row length is a multiple of the vector width, so there are no partial vectors.
             eval(p, (I)((outer * REDUCED + row) * INNER + c), PACK, r);
 #pragma unroll
             for (int e = 0; e < PACK; ++e) acc[j * PACK + e] = fold(acc[j * PACK + e], lift(r[e], row));
@@ -76,7 +77,7 @@ DEV void fold_block(const P& p, i64 unit, i64 block, int t, A* acc) {
 #endif
 
 #if !COLUMNS
-// The fold of a row's 64 lanes, in the group's first thread: lane i meets lane i + 32, then i + 16, and so on.
+// Folds the 64 lanes of a row in the group's first thread: lane i with lane i + 32, then i + 16, and so on.
 DEV A fold_group(A* acc) {
 #pragma unroll
     for (int half = EACH / 2; half >= PACK; half /= 2)
@@ -112,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     } else
 #endif
     if (live) {
-        // A binary counter of partial results: step n meets step n ^ 1, pairs meet pairs, and so on. One step is its own result.
+        // A binary counter of partial results: step n is folded with step n ^ 1, pairs with pairs, and so on. A single
+        // step is its own result.
         A cascade[LEVELS][EACH];
         int done = 0;
         for (i64 block = first; done < STEPS && block < BLOCKS; ++block, ++done) {

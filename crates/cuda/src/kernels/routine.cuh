@@ -1,7 +1,7 @@
-// What the kernels of routines share. Words that a kernel does not name are 0.
+// Definitions shared by the kernels of routines. Unnamed words are 0.
 struct P { u64 w[32]; };
 
-// All elements, a thread at a time.
+// A grid-stride loop over all elements.
 #define EACH(i, n) for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (u64)gridDim.x * blockDim.x)
 #define ALL 0xffffffffu
 

@@ -1,6 +1,5 @@
-// Numbers of rows in the order of the rows, by a sorting network over a power of two of them: numbers beyond the last row
-// come last. Rows that are equal keep their order.
-// Words: rows, numbers, rows as elements, elements of a row, out, size and stride of a step.
+// Sorts the numbers of rows by the rows, stably, with a sorting network over a power of two of them; numbers beyond the
+// last row sort last. Words: rows, numbers, elements of the rows, elements per row, out, size and stride of a step.
 #define NEAR 1024
 
 DEV bool after(const P& p, u32 a, u32 b) {
@@ -18,7 +17,8 @@ DEV bool after(const P& p, u32 a, u32 b) {
 DEV u64 lower(u64 t, u64 stride) { return 2 * t - (t & (stride - 1)); }
 
 #if PART == 0
-// All steps within NEAR numbers: of every size up to NEAR if the words name none, else those left of the size.
+// All steps within NEAR numbers: of every size up to NEAR if the words give none, otherwise the remaining ones of that
+// size.
 extern "C" __global__ void __launch_bounds__(NEAR / 2) run(const __grid_constant__ P p) {
     __shared__ u32 near[NEAR];
     const u64 first = (u64)blockIdx.x * NEAR;
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(NEAR / 2) run(const __grid_constant
     for (int k = threadIdx.x; k < NEAR; k += NEAR / 2) numbers[first + k] = near[k];
 }
 #elif PART == 1
-// One step across more than that. As many threads as pairs.
+// One step across more numbers than that. One thread per pair.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     u32* const numbers = (u32*)p.w[1];
     const u64 i = lower((u64)blockIdx.x * 256 + threadIdx.x, p.w[6]), j = i + p.w[6];

@@ -1,4 +1,4 @@
-// Rows named by indices. A walk is a rank and, a dimension, an extent and a stride.
+// Rows selected by indices. A walk is a rank followed by an extent and a stride per dimension.
 #define WALK 17
 
 DEV i64 walk(const u64* w, u64 i) {
@@ -11,7 +11,7 @@ DEV i64 walk(const u64* w, u64 i) {
     return offset;
 }
 
-// Notes the first index that names nothing. Rare, so a lock will do. A status is: raised, index, its place, lock.
+// Records the first invalid index. This is rare, so a lock is sufficient. A status is: flag, index, its position, lock.
 static __device__ __noinline__ void raise(u64* status, u64 place, i64 index) {
     volatile u64* seen = status;
     if (status == 0 || (seen[0] && seen[2] <= place)) return;
@@ -31,7 +31,7 @@ static __device__ __noinline__ void raise(u64* status, u64 place, i64 index) {
     }
 }
 
-// The position an index means, or -1 if it names nothing.
+// The position of an index, or -1 if it is invalid.
 DEV i64 position(i64 index, i64 extent) {
 #if BEYOND == 0
     const i64 at = index < 0 ? index + extent : index;

@@ -1,11 +1,10 @@
-// Each element with all before it along an axis, in runs, as the host cuts them: each run is folded on its own, and what came
-// before it is folded with every result in it.
-// Words: units, elements, out, elements of a line, elements after the axis, elements of a run, runs of a line, folds of the
-// runs, what comes before each run, factors.
+// Cumulative ops along an axis, in the same runs as on the host: each run is folded separately, and the total of
+// earlier runs is folded with each of its results. Words: units, elements, out, elements per line, elements after the
+// axis, elements per run, runs per line, totals of the runs, totals before each run, factors.
 #if KIND == 2
 struct A { T value; i64 at; };
 DEV A lift(const T* from, u64 at, u64 k) { return {from[at], (i64)k}; }
-// The later of equals, and of several NaN.
+// The later one of equal elements, and of several NaN.
 DEV A fold(A a, A b) {
     const C x = WIDE(b.value), best = WIDE(a.value);
     return n_nan(x) || x == best || (LARGEST ? x > best : x < best) ? b : a;
@@ -60,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
     }
 }
 #elif PART == 1
-// What comes before each run. A unit is a line.
+// The totals before each run. A unit is a line.
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P p) {
     const A* const __restrict__ folds = (const A*)p.w[7];
     A* const __restrict__ before = (A*)p.w[8];
@@ -76,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
     }
 }
 #elif PART == 3
-// A line a thread, from end to end.
+// One thread per line, sequentially.
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P p) {
     const T* const __restrict__ from = (const T*)p.w[1];
     const T* const __restrict__ factors = (const T*)p.w[9];
@@ -94,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P 
     }
 }
 #else
-// A line a block, from end to end by one thread: what cannot be cut without another rounding. The others bring and fetch.
+// One block per line, computed sequentially by one thread, because a split would change the rounding. The other threads
+// move the data.
 #define TILE 1024
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P p) {
     __shared__ T near[TILE];

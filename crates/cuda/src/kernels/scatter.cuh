@@ -1,7 +1,7 @@
-// Adds rows to the rows that indices name, in the order of the indices: a warp has some of the positions and 32 columns, and
-// reads all indices; so no two threads add to one element. An index that names nothing adds nothing.
-// Words: units, updates, indices, out, status, indices in number, extent of the axis, elements of a row, parts of the
-// positions less one (a power of two less one), tiles of columns; then the walk over the indices.
+// Adds rows to the rows that indices select, in the order of the indices. Each warp owns some of the positions and 32
+// columns, and reads all indices, so no two threads add to one element. An invalid index adds nothing. Words: units,
+// updates, indices, out, status, number of indices, extent of the axis, elements per row, number of position parts
+// minus one (a power of two minus one), column tiles; then the walk over the indices.
 struct P { u64 w[10 + WALK]; };
 
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ P p) {

@@ -1,6 +1,6 @@
-// Where values belong among numbers in order.
+// Binary search in sorted arrays.
 #if PART == 0
-// Words: numbers less one, numbers, where it is noted that they do not rise, and, behind it, that they do not fall.
+// Words: length minus one, array, flag that it does not increase, followed by the flag that it does not decrease.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const T* const numbers = (const T*)p.w[1];
     EACH(i, p.w[0]) {
@@ -10,12 +10,12 @@ extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P 
     }
 }
 #else
-// Words: values, numbers, what is noted of them or 0, numbers in number, values, out, whether equal ones go before, status.
+// Words: values, sorted array, its flags or 0, its length, values, out, whether equal elements go before, status.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const T* const numbers = (const T*)p.w[1];
     bool right = p.w[6] != 0, descending = false;
     if (p.w[2]) {
-        // Edges that fall are looked at from their end, and what lies on one belongs to the other side.
+        // Decreasing edges are searched from the end, and a value on an edge belongs to the other side.
         descending = ((const u64*)p.w[2])[0] != 0;
         right ^= !descending;
         if (descending && ((const u64*)p.w[2])[1]) {

@@ -1,5 +1,5 @@
-// Words: elements, base, indices, out, status, indices in number, extent of the axis, elements of a row, stride of the axis;
-// then the walks over the dimensions before the axis, over those after it, over the indices.
+// Words: elements, base, indices, out, status, number of indices, extent of the axis, elements per row, stride of the
+// axis; then the walks over the dimensions before the axis, over those after it, and over the indices.
 struct P { u64 w[9 + 3 * WALK]; };
 
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {

@@ -1,6 +1,7 @@
-// A copy whose source is adjacent along rows and whose target is adjacent along columns: through tiles, so that both sides
-// see whole lines. Words: from, to, rows, columns, stride of a column in the source, stride of a row in the target, tiles
-// along columns, tiles along rows; then, a stacked dimension: extent, stride in the source, stride in the target.
+// A copy whose source is contiguous along rows and whose target is contiguous along columns. It uses tiles in shared
+// memory, so that both sides have coalesced accesses. Words: source, target, rows, columns, column stride of the
+// source, row stride of the target, tiles along columns, tiles along rows; then, per batch dimension: extent, stride in
+// the source, stride in the target.
 struct P { u64 w[8 + 3 * STACKED + 1]; };
 
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {

@@ -1,6 +1,6 @@
-// Groups of neighbours that are equal.
+// Groups of equal neighbours.
 #if GROUPS
-// Words beyond those of flags: rows, elements of a row, out, whether NaN equals NaN.
+// Words after those of flags: rows, elements per row, out, whether NaN equals NaN.
 DEV bool flag(const P& p, u64 i) {
     if (i == 0) return false;
     const u64 width = p.w[6];
@@ -13,7 +13,8 @@ DEV bool flag(const P& p, u64 i) {
 }
 DEV void hand_out(const P& p, u64 i, u64 rank, bool set) { ((i64*)p.w[7])[i] = (i64)rank + set; }
 #else
-// Words: elements, numbers of groups, out, groups, status. A group starts where the number rises, always by one from -1 on.
+// Words: elements, group numbers, out, groups, status. A group starts where the number increases, always by one, from
+// -1.
 extern "C" __global__ void __launch_bounds__(256) run(const __grid_constant__ P p) {
     const i64* const groups = (const i64*)p.w[1];
     const i64 count = (i64)p.w[3];

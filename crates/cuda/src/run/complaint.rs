@@ -1,4 +1,4 @@
-//! What a raised status says, in the host's words.
+//! Converts a raised status to the same error as on the host.
 
 use crate::family;
 use crate::gpu::Raised;
@@ -6,10 +6,10 @@ use forerun_base::{Error, ErrorKind};
 use forerun_plan::Kernel;
 use std::sync::Arc;
 
-/// The error of a raised status.
+/// Creates the error of a raised status.
 pub type Complain = dyn Fn(Raised) -> Error + Send + Sync;
 
-/// What a raised status of a kernel says; nothing for one that raises none.
+/// The error of a kernel's raised status; `None` if the kernel cannot raise one.
 pub fn complaint(kernel: &Kernel) -> Option<Arc<Complain>> {
     match kernel {
         Kernel::Take(rows) | Kernel::ScatterAdd(rows) if rows.beyond.may_fail() => {
@@ -26,7 +26,7 @@ pub fn complaint(kernel: &Kernel) -> Option<Arc<Complain>> {
     }
 }
 
-/// An index beyond the ends of an axis.
+/// An index out of range.
 pub(crate) fn beyond(index: i64, axis: usize, extent: usize) -> Error {
     Error::new(ErrorKind::Index, format!("index {index} is out of bounds for axis {axis} with size {extent}"))
 }
@@ -39,7 +39,7 @@ mod tests {
     use forerun_ops::{Attributes, AxisIndexing, Draw, Linalg, List, Routine, Scattering};
     use forerun_plan::RoutineCall;
 
-    /// The bits of a place above those that number elements.
+    /// The number of low bits of a position that number elements; the bits above them number the index array.
     const ARRAY: u32 = 48;
 
     fn said(routine: impl Into<Routine>, given: &[(DType, &[usize])], encoded: &[i64], raised: (i64, u64)) -> String {
@@ -76,7 +76,7 @@ mod tests {
         let given = [(DType::F64, &[2][..]), (DType::F64, &[2])];
         let bits = |x: f64| x.to_bits() as i64;
         let binomial = |raised| said(Draw::Binomial, &given, &[1, 2], raised);
-        assert_eq!(binomial((bits(-1.5), 1)), "n must be a count: -1.5");
+        assert_eq!(binomial((bits(-1.5), 1)), "n must be a nonnegative integer: -1.5");
         assert_eq!(binomial((bits(2.0), 1 << ARRAY)), "p must lie between 0 and 1: 2");
     }
 }

@@ -1,4 +1,4 @@
-//! Fills: values made from parameters alone.
+//! Fills: values computed from parameters alone.
 
 use super::kernel::Run;
 use crate::compile::Unit;
@@ -15,7 +15,7 @@ pub(super) struct Filler {
     size: usize,
     bytes: usize,
     kind: FillKind,
-    /// The last two extents, for ones on a diagonal.
+    /// The last two extents, for `eye`.
     matrix: Option<(usize, usize)>,
 }
 
@@ -41,7 +41,7 @@ impl Run for Filler {
             return Ok(());
         }
         if self.kind == FillKind::Eye && self.matrix.is_none() {
-            // SAFETY: the output's elements, which the caller promises.
+            // SAFETY: the elements of the output, which the caller guarantees.
             return unsafe { gpu.set_bytes(io.outputs[0], 0, self.bytes) };
         }
         let scalar = |n: usize| io.scalars.get(n).copied().unwrap_or(0);
@@ -49,7 +49,7 @@ impl Run for Filler {
         let aligned = io.outputs[0].is_multiple_of((self.bytes / self.size * self.pack) as u64);
         let (rows, columns) = (rows as u64, columns as u64);
         let words = [self.size as u64, io.outputs[0], scalar(0), scalar(1), rows, columns, aligned as u64];
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         unsafe { gpu.launch_kernel(&self.unit, Gpu::grid(self.size, 256 * self.pack), 256, &words) }
     }
 

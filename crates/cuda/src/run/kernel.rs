@@ -26,7 +26,7 @@ pub(crate) trait Run: Send + Sync {
     /// # Safety
     /// As for [`LaunchableKernel::enqueue`].
     unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, _mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.run(gpu, io) }.map(|()| false)
     }
 
@@ -65,23 +65,25 @@ impl LaunchableKernel {
         LaunchableKernel { gpu, run }
     }
 
-    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can stand in.
+    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can
+    /// stand in.
     ///
     /// # Safety
-    /// Every address must reach as many elements as the kernel's layouts say, outputs must overlap nothing but donated
-    /// inputs, and nobody else may touch them until the stream has completed this launch.
+    /// Every address must be valid for the elements of the kernel's layouts, outputs must overlap nothing but donated
+    /// inputs, and nobody else may access them until the stream has completed this launch.
     pub unsafe fn enqueue(&self, io: DeviceIo<'_>) -> Result<()> {
         self.gpu.enter()?;
-        // SAFETY: the caller promises the addresses, and the context was made current.
+        // SAFETY: the caller guarantees the addresses, and the context was made current.
         unsafe { self.run.run(&self.gpu, io) }
     }
 
-    /// Like [`LaunchableKernel::enqueue`], for the last launch before a mark. Returns whether the kernel writes the mark itself.
+    /// Like [`LaunchableKernel::enqueue`], for the last launch before a mark. Returns whether the kernel writes the
+    /// mark itself.
     ///
     /// # Safety
     /// As for [`LaunchableKernel::enqueue`]; the device's context must be current on this thread.
     pub(crate) unsafe fn enqueue_marked(&self, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: the caller upholds the same contract.
         unsafe { self.run.run_marked(&self.gpu, io, mark) }
     }
 

@@ -1,4 +1,4 @@
-//! Kernels of plans as launches: one file a kind, mirroring the host's.
+//! Launches of a plan's kernels, one file per kind, with the same names as on the host.
 
 mod complaint;
 mod fill;

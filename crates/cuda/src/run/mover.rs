@@ -1,4 +1,4 @@
-//! Copies that change how elements lie, and casts on the way into a region.
+//! Copies between layouts, and casts into a region.
 
 use crate::compile::Unit;
 use crate::gpu::Gpu;
@@ -13,11 +13,11 @@ pub(crate) struct Mover {
 }
 
 enum How {
-    /// Both sides without gaps, this many bytes.
+    /// Both sides are contiguous; the number of bytes.
     Bytes(usize),
-    /// Through tiles; the words but for the two addresses.
+    /// Through tiles; the words without the two addresses.
     Tiles { unit: Arc<Unit>, words: Vec<u64>, grid: usize },
-    /// An element or a pack at a time.
+    /// One element or vector at a time.
     Strided {
         space: Collapsed,
         kind: Kind,
@@ -28,12 +28,12 @@ enum How {
     },
 }
 
-/// What is copied.
+/// The elements to copy.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Elements of this many bytes.
     Plain(usize),
-    /// Elements of a dtype, or a scalar of the target's, cast to the target's.
+    /// Elements of a dtype, or a scalar of the target's dtype, cast to the target's dtype.
     Cast(Option<DType>, DType),
 }
 
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// Copies of fewer elements are not worth tiles.
+/// Smaller copies do not use tiles.
 const WORTH_TILES: usize = 4096;
 
 impl Mover {
@@ -60,7 +60,7 @@ impl Mover {
             .unwrap_or_else(|| Mover::strided(gpu, Kind::Plain(size), [size, size], from, to))
     }
 
-    /// A copy that casts; without a source dtype, of a scalar.
+    /// A copy with a cast; of a scalar if there is no source dtype.
     pub(super) fn casting(gpu: &Gpu, from: Option<(DType, &Layout)>, to_dtype: DType, to: &Layout) -> Mover {
         match from {
             Some((dtype, layout)) if dtype == to_dtype => Mover::new(gpu, dtype.size(), layout, to),
@@ -97,7 +97,7 @@ impl Mover {
         Mover { how: How::Strided { space, kind, pack, bytes, packed, plain: OnceLock::new() }, size }
     }
 
-    /// A copy through tiles, if one side is adjacent where the other is not.
+    /// A copy through tiles, if the sides are contiguous along different dimensions.
     pub(super) fn transposing(gpu: &Gpu, size: usize, from: &Layout, to: &Layout) -> Option<Mover> {
         let space = Collapsed::new(from.shape, &[*from, *to]);
         let last = space.rank() - 1;
@@ -130,21 +130,21 @@ impl Mover {
         }
     }
 
-    /// Enqueues the copy; `from` is the source's address, or a scalar's bits.
+    /// Enqueues the copy; `from` is the address of the source, or the bits of a scalar.
     ///
     /// # Safety
-    /// Both addresses must reach the elements of their layouts until the stream has completed the copy.
+    /// Both addresses must be valid for the elements of their layouts until the stream has completed the copy.
     pub(crate) unsafe fn run(&self, gpu: &Gpu, from: u64, to: u64) -> Result<()> {
         if self.size == 0 {
             return Ok(());
         }
         match &self.how {
-            // SAFETY: both layouts are dense, and the caller promises their elements.
+            // SAFETY: both layouts are dense, and the caller guarantees their elements.
             How::Bytes(bytes) => unsafe { gpu.copy_within(from, to, *bytes) },
             How::Tiles { unit, words, grid } => {
                 let mut words = words.clone();
                 (words[0], words[1]) = (from, to);
-                // SAFETY: the caller promises the addresses; the words are those of the source.
+                // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
                 unsafe { gpu.launch_kernel(unit, *grid, 256, &words) }
             }
             How::Strided { space, kind, pack, bytes, packed, plain } => {
@@ -162,7 +162,7 @@ impl Mover {
                     words.push(if narrow { divisor(extent) } else { extent as u64 });
                     words.extend([space.strides[0][d] as i64 as u64, space.strides[1][d] as i64 as u64]);
                 }
-                // SAFETY: the caller promises the addresses; the words are those of the source.
+                // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
                 unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
             }
         }

@@ -6,7 +6,7 @@ use crate::gpu::{DeviceIo, Gpu};
 use forerun_base::{Layout, Result};
 use forerun_plan::{Concat, Update};
 
-/// A concatenation: a copy an input, and where it goes, in bytes.
+/// A concatenation: one copy per input, with its offset in the output in bytes.
 pub(super) struct Joiner {
     parts: Vec<(Mover, u64)>,
 }
@@ -29,7 +29,7 @@ impl Joiner {
 impl Run for Joiner {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let mut parts = self.parts.iter().zip(io.inputs);
-        // SAFETY: the caller promises the inputs, and the output has a region for each.
+        // SAFETY: the caller guarantees the inputs, and the output has a region for each.
         parts.try_for_each(|((mover, first), &from)| unsafe { mover.run(gpu, from, io.outputs[0] + first) })
     }
 
@@ -62,11 +62,11 @@ impl Run for Overwrite {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         let (base, out) = (io.inputs[0], io.outputs[0]);
         if base != out && self.bytes > 0 {
-            // SAFETY: base and output are dense and of one size, which the caller promises.
+            // SAFETY: base and output are dense and of equal size, which the caller guarantees.
             unsafe { gpu.copy_within(base, out, self.bytes)? };
         }
         let to = out.wrapping_add(io.scalars[0].wrapping_mul(self.size as u64));
-        // SAFETY: the caller promises the value, and a region that lies within the output.
+        // SAFETY: the caller guarantees the value, and a region that lies within the output.
         unsafe { self.mover.run(gpu, if self.scalar { io.scalars[1] } else { io.inputs[1] }, to) }
     }
 

@@ -1,5 +1,6 @@
-//! Pointwise programs: the fused kernel once it is compiled. Until then one that does an element at a time and is there sooner, since it is
-//! linked from PTX (or, where the program uses what is not printed so, shorter C); until then the generic one.
+//! Pointwise programs. The fused kernel runs once it is compiled. Until then a kernel that handles one element per
+//! thread stands in; it is available sooner, because it is linked from PTX, or compiled from shorter C if the program
+//! uses ops without PTX. Until that one is available, the generic kernel runs.
 
 use super::kernel::Run;
 use super::mover::Mover;
@@ -18,18 +19,18 @@ pub(super) struct Pointwise {
     program: Program,
     size: usize,
     packed: (Evaluator, Arc<Unit>),
-    /// For addresses that are not aligned, and for all while the other is compiled.
+    /// For unaligned addresses, and for all addresses until the other kernel is compiled.
     plain: (Evaluator, Arc<Unit>),
 }
 
-/// Threads of a block of the fused kernel and of the generic one.
+/// Threads per block of the fused and the generic kernel.
 const THREADS: usize = 256;
 const GENERIC_THREADS: usize = 128;
 
 impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
         let (plain, packed) = (Evaluator::plain(program, None), Evaluator::new(program, None, 0));
-        // Asked for first, so that where packs are of one element it is both.
+        // Requested first, so that it serves as both if the vector width is one element.
         let soon = gpu.compiler.unit_soon(pointwise_text(&plain), || plain_ptx(program, &plain, gpu.arch()));
         let unit = gpu.compiler.unit(pointwise_text(&packed));
         gpu.generic();
@@ -37,11 +38,11 @@ impl Pointwise {
     }
 }
 
-/// A program that is nothing but a copy of a strided input, by way of tiles.
+/// A program that is a copy of a strided input, done through tiles.
 pub(super) struct Transposition(Mover);
 
 impl Transposition {
-    /// The transposing copy that a program is, if it is one.
+    /// The transposing copy that a program consists of, if any.
     pub(super) fn of(gpu: &Gpu, program: &Program) -> Option<Transposition> {
         let ([instr], [input], [_]) = (&program.code[..], &program.inputs[..], &program.outputs[..]) else {
             return None;
@@ -56,7 +57,7 @@ impl Transposition {
 
 impl Run for Transposition {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises both addresses.
+        // SAFETY: the caller guarantees both addresses.
         unsafe { self.0.run(gpu, io.inputs[0], io.outputs[0]) }
     }
 
@@ -76,7 +77,7 @@ impl Pointwise {
         }
         let fastest = self.packed.1.is_ready() && self.packed.0.takes(io);
         let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         if !unit.is_ready() && unsafe { run_generic(gpu, &self.program, io)? } {
             return Ok(false);
         }
@@ -84,7 +85,7 @@ impl Pointwise {
         let mark = mark.filter(|_| grid == 1);
         let mut words = evaluator.bind(io);
         words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         unsafe { gpu.launch_kernel(unit, grid, THREADS, &words)? };
         Ok(mark.is_some())
     }
@@ -92,12 +93,12 @@ impl Pointwise {
 
 impl Run for Pointwise {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, None) }.map(drop)
     }
 
     unsafe fn run_marked(&self, gpu: &Gpu, io: DeviceIo<'_>, mark: MarkWord) -> Result<bool> {
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         unsafe { self.launch_marked(gpu, io, Some(mark)) }
     }
 
@@ -110,7 +111,8 @@ impl Run for Pointwise {
     }
 }
 
-/// Runs a program by the generic kernel. Returns false if it is too large for that, or the generic kernel is not compiled yet.
+/// Runs a program with the generic kernel. Returns false if the program is too large for it, or if it is not yet
+/// compiled.
 ///
 /// # Safety
 /// As for [`Run::run`].
@@ -121,7 +123,7 @@ pub(super) unsafe fn run_generic(gpu: &Gpu, program: &Program, io: DeviceIo<'_>)
     }
     let Some(words) = encode(program, io) else { return Ok(false) };
     gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller promises the addresses; the generic kernel takes the words that `encode` gives.
+    // SAFETY: the caller guarantees the addresses; the generic kernel takes the words that `encode` gives.
     unsafe { gpu.launch_kernel(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)? };
     Ok(true)
 }

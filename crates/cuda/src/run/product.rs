@@ -1,7 +1,8 @@
-//! Matrix products: floats by the library, the rest by a kernel of our own; then the program that follows. Half floats are
-//! multiplied and summed as float32 by both, and rounded once; those that lie as the library cannot read them go to our own.
+//! Matrix products: floats with cuBLASLt, other dtypes with a plain kernel; then the program that follows. Both
+//! multiply and sum half floats as float32 and round once; half floats with a layout that cuBLASLt cannot read use the
+//! plain kernel.
 //!
-//! Invariant: one algorithm a shape, chosen when it is first needed and kept, so a product gives the same bits every time.
+//! Invariant: one algorithm per shape, selected at first use and kept, so a product always gives the same bits.
 
 use super::kernel::Run;
 use super::mover::Mover;
@@ -17,25 +18,25 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-/// The library, and the memory its algorithms may use: products of a device run one after another.
+/// The cuBLASLt handle and its workspace. Products of a device run one after another, so they share it.
 pub(crate) struct Products {
     blas: Blas,
     handle: *mut c_void,
     workspace: u64,
 }
 
-// SAFETY: the library's handle may be used by any thread.
+// SAFETY: any thread may use the library's handle.
 unsafe impl Send for Products {}
 // SAFETY: as above.
 unsafe impl Sync for Products {}
 
-/// Bytes of workspace: what the library's makers advise for large devices.
+/// Workspace bytes: the library's recommendation for large devices.
 const WORKSPACE: usize = 32 << 20;
 
 impl Products {
     pub(crate) fn new(gpu: &Gpu, blas: Blas) -> Result<Products> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: writes one handle.
+        // SAFETY: the call writes one handle.
         check(unsafe { (blas.create)(&mut handle) }, "cublasLtCreate")?;
         Ok(Products { blas, handle, workspace: gpu.memory.scratch(WORKSPACE)? })
     }
@@ -48,17 +49,18 @@ fn check(status: i32, call: &str) -> Result<()> {
     Err(Error::new(ErrorKind::Runtime, format!("{call} failed with status {status}")))
 }
 
-/// How an operand lies, as the library sees it: column by column.
+/// The layout of an operand for the library, which is column-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Side {
-    /// Whether the rows of the operand are the library's columns, so that it is read as it is: the library then sees its
-    /// transpose, which is what a product of transposes needs.
+    /// Whether the operand's rows are the library's columns, so that it is read without a transpose. The library then
+    /// sees the transposed operand, which a product of transposes needs.
     by_rows: bool,
-    /// Elements between two lines.
+    /// The leading dimension, in elements.
     lead: usize,
 }
 
-/// How a matrix lies, if the library can read it: adjacent in one dimension, lines that do not overlap in the other.
+/// The layout of a matrix, if the library can read it: contiguous in one dimension, with lines that do not overlap in
+/// the other.
 fn side(rows: usize, columns: usize, (row, column): (isize, isize)) -> Option<Side> {
     let lines = |count: usize, step: isize, length: usize| match count {
         1 => Some(length.max(1)),
@@ -74,7 +76,7 @@ fn side(rows: usize, columns: usize, (row, column): (isize, isize)) -> Option<Si
     Some(Side { by_rows: false, lead })
 }
 
-/// An operand that is made dense first: the copy, and the bytes it takes.
+/// An operand that is copied to a dense buffer first: the copy, and the size of the buffer.
 struct Dense {
     mover: Mover,
     bytes: usize,
@@ -93,21 +95,21 @@ pub(super) struct Multiply {
     tail: Option<Pointwise>,
 }
 
-/// How the library multiplies: its plans by alignment and precision, none if it cannot.
+/// Products by the library: its plans by alignment and precision; `None` where it has none.
 struct Library {
     sides: [Side; 2],
     stack: Stack,
     plans: Mutex<HashMap<(u64, bool), Option<Plan>>>,
 }
 
-/// The kernel of our own.
+/// Products by the plain kernel.
 struct Plain {
     unit: Arc<Unit>,
     words: Vec<u64>,
     grid: usize,
 }
 
-/// Stacked matrices: a run of them that one call multiplies, and the offsets in A and B of every such run.
+/// Batches: the number of matrices that one call multiplies, and the offsets in A and B of every such group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stack {
     count: usize,
@@ -176,7 +178,7 @@ impl Multiply {
         made
     }
 
-    /// Multiplies by the library; false if it cannot, and there is another way.
+    /// Multiplies with the library; returns false if it cannot and the plain kernel is available.
     ///
     /// # Safety
     /// As for [`Run::run`], with these addresses.
@@ -214,13 +216,14 @@ impl Multiply {
         for (i, [x, y]) in stack.offsets.iter().enumerate() {
             let at = |first: u64, elements: isize| first.wrapping_add_signed((elements * size as isize) as i64);
             let to = c + (i * stack.count * self.m * self.n * size) as u64;
-            // SAFETY: the caller promises the stack of matrices, and these are some of them.
+            // SAFETY: the caller guarantees the batch, and these matrices are part of it.
             unsafe { plan.run(gpu, products, self.dtype, [at(a, *x), at(b, *y)], to)? };
         }
         Ok(true)
     }
 
-    /// The same with operands made dense where the library needs that; without memory for those, our own kernel reads them as they lie.
+    /// Multiplies with the library, after copying operands to dense buffers where necessary. If there is no memory for
+    /// these, the plain kernel reads the operands in place.
     ///
     /// # Safety
     /// As for [`Run::run`].
@@ -233,11 +236,12 @@ impl Multiply {
                 match gpu.memory.scratch(dense.bytes) {
                     Ok(copy) => {
                         held.push((copy, dense.bytes));
-                        // SAFETY: the caller promises the operand, and the scratch takes all of it.
+                        // SAFETY: the caller guarantees the operand, and the scratch has room for it.
                         done = done.and_then(|fits| unsafe { dense.mover.run(gpu, *operand, copy) }.map(|()| fits));
                         *operand = copy;
                     }
-                    // (During a capture that is another error: the capture is given up, and the same kernel serves as ever.)
+                    // (During a capture the error kind differs: the capture is abandoned, and the next launch uses the
+                    // same kernel as always.)
                     Err(error) if self.plain.is_some() && error.kind() == ErrorKind::Memory => {
                         done = done.map(|_| false)
                     }
@@ -246,7 +250,7 @@ impl Multiply {
             }
         }
         let done = match done {
-            // SAFETY: the caller promises the operands, of which some were copied as they are.
+            // SAFETY: the caller guarantees the operands; copies have the same elements.
             Ok(true) => unsafe { self.by_library(gpu, library, operands, io.outputs[0]) },
             done => done,
         };
@@ -283,21 +287,21 @@ impl Run for Multiply {
         }
         let c = io.outputs[0];
         let multiplied = match &self.library {
-            // SAFETY: the output's elements, which the caller promises.
+            // SAFETY: the elements of the output, which the caller guarantees.
             _ if self.k == 0 => unsafe { gpu.set_bytes(c, 0, size * self.dtype.size()).map(|()| true)? },
-            // SAFETY: the caller promises the addresses.
+            // SAFETY: the caller guarantees the addresses.
             Some(library) => unsafe { self.run_library(gpu, library, io)? },
             None => false,
         };
         if let Some(Plain { unit, words, grid }) = self.plain.as_ref().filter(|_| !multiplied) {
             let mut words = words.clone();
             words[..3].copy_from_slice(&[io.inputs[0], io.inputs[1], c]);
-            // SAFETY: the caller promises the addresses; the words are those of the source.
+            // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
             unsafe { gpu.launch_kernel(unit, *grid, 256, &words)? };
         }
         let Some(tail) = &self.tail else { return Ok(()) };
         let inputs: Vec<u64> = std::iter::once(c).chain(io.inputs[2..].iter().copied()).collect();
-        // SAFETY: the product is in the place of the tail's first input; the rest is the caller's promise.
+        // SAFETY: the product is the first input of the tail; the caller guarantees the rest.
         unsafe { tail.run(gpu, DeviceIo { inputs: &inputs, ..io }) }
     }
 
@@ -306,21 +310,21 @@ impl Run for Multiply {
     }
 }
 
-/// What the library needs to multiply: descriptions, and the algorithm.
+/// The descriptors and the algorithm of a library product.
 struct Plan {
     desc: *mut c_void,
-    /// Of B, A and C.
+    /// The layouts of B, A and C.
     layouts: [*mut c_void; 3],
     algorithm: Heuristic,
     destroy: (unsafe extern "C" fn(*mut c_void) -> i32, unsafe extern "C" fn(*mut c_void) -> i32),
 }
 
-// SAFETY: descriptions are not tied to a thread, and a plan is used under its lock.
+// SAFETY: descriptors are not tied to a thread, and a plan is used under its lock.
 unsafe impl Send for Plan {}
 
 impl Plan {
-    /// Our matrices lie by rows, the library's by columns: so it is asked for the transpose of C, which is the product of
-    /// the transposes of B and A. `None` if it has no way to do that.
+    /// Creates a plan. Arrays are row-major and the library is column-major, so it computes the transpose of C as the
+    /// product of the transposes of B and A. `None` if the library has no algorithm.
     fn new(
         products: &Products,
         multiply: &Multiply,
@@ -355,7 +359,7 @@ impl Plan {
         ];
         let mut preference = null;
         let mut found = 0;
-        // SAFETY: every call is given handles that were made above it, and values of the size it is told.
+        // SAFETY: every call gets handles that were created above, and values of the size it expects.
         unsafe {
             check((blas.desc_create)(&mut plan.desc, compute, scale), "cublasLtMatmulDescCreate")?;
             for (which, side) in [(code::DESC_TRANS_A, b), (code::DESC_TRANS_B, a)] {
@@ -375,7 +379,7 @@ impl Plan {
             check((blas.preference_create)(&mut preference), "cublasLtMatmulPreferenceCreate")?;
             let bytes = WORKSPACE as u64;
             (blas.preference_set)(preference, code::PREFER_WORKSPACE, (&raw const bytes).cast(), 8);
-            // Else parts of a sum of half floats may be rounded to such before they are added.
+            // Otherwise partial sums may be rounded to half floats before they are added.
             let reduction = code::REDUCTION_AS_COMPUTED;
             let set = (blas.preference_set)(preference, code::PREFER_REDUCTION, (&raw const reduction).cast(), 4);
             for which in code::PREFER_ALIGNMENT {
@@ -394,10 +398,10 @@ impl Plan {
         Ok((found > 0 && plan.algorithm.state == 0).then_some(plan))
     }
 
-    /// Multiplies one stack of matrices.
+    /// Multiplies one group of matrices.
     ///
     /// # Safety
-    /// The addresses must reach matrices of the plan's layouts until the stream has completed the product.
+    /// The addresses must be valid for matrices of the plan's layouts until the stream has completed the product.
     unsafe fn run(&self, gpu: &Gpu, products: &Products, dtype: DType, [a, b]: [u64; 2], c: u64) -> Result<()> {
         let (single, double) = ([1f32, 0.0], [1f64, 0.0]);
         let factors: [*const c_void; 2] = match dtype {
@@ -405,7 +409,7 @@ impl Plan {
             _ => [(&raw const single[0]).cast(), (&raw const single[1]).cast()],
         };
         let [b_layout, a_layout, c_layout] = self.layouts;
-        // SAFETY: the caller promises the matrices; factors and handles outlive the call.
+        // SAFETY: the caller guarantees the matrices; factors and handles outlive the call.
         let status = unsafe {
             (products.blas.multiply)(
                 products.handle,
@@ -433,7 +437,7 @@ impl Plan {
 impl Drop for Plan {
     fn drop(&mut self) {
         let (desc, layout) = self.destroy;
-        // SAFETY: handles that nobody else has.
+        // SAFETY: this value owns the handles.
         unsafe {
             for handle in self.layouts.into_iter().filter(|handle| !handle.is_null()) {
                 layout(handle);

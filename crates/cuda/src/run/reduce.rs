@@ -1,4 +1,4 @@
-//! Reductions, with the program that feeds them evaluated where it is folded.
+//! Reductions. The program that feeds a reduction is evaluated where it is folded.
 
 use super::kernel::Run;
 use super::pointwise::run_generic;
@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct Reducer {
     reduce: Reduce,
     packed: Variant,
-    /// For addresses that are not aligned; made when the first comes.
+    /// For unaligned addresses; created at first use.
     plain: OnceLock<Variant>,
     finish: OnceLock<Arc<Unit>>,
-    /// What serves while a fused kernel is compiled: the program with one more output, and a reduction of that.
+    /// The replacement while a fused kernel is compiled: the program with one more output, and a reduction of that.
     stand_in: OnceLock<Option<(Program, Box<Reducer>)>>,
 }
 
@@ -35,7 +35,7 @@ impl Variant {
     }
 }
 
-/// Bytes that may lie between a program and the reduction that stands in: such memory stays.
+/// The maximum size of the intermediate array of a replacement, because such memory is kept.
 const MOST_BETWEEN: usize = 64 << 20;
 
 impl Reducer {
@@ -50,7 +50,8 @@ impl Reducer {
         }
     }
 
-    /// Runs the program by the generic kernel, and reduces its result by another. Returns false if a kernel is not compiled yet.
+    /// Runs the program with the generic kernel, and reduces its result with another kernel. Returns false if one is
+    /// not yet compiled.
     ///
     /// # Safety
     /// As for [`Run::run`].
@@ -70,11 +71,11 @@ impl Reducer {
         let mut outputs = io.outputs[..last].to_vec();
         outputs.push(between);
         let bound = DeviceIo { outputs: &outputs, ..io };
-        // SAFETY: the caller promises the addresses, and the scratch takes the program's result.
+        // SAFETY: the caller guarantees the addresses, and the scratch has room for the program's result.
         let mut ran = unsafe { run_generic(gpu, program, bound) };
         if let Ok(true) = ran {
             let io = DeviceIo { inputs: &[between], outputs: &io.outputs[last..], scalars: &[], status: 0 };
-            // SAFETY: the program's result is in the scratch; the caller promises the output.
+            // SAFETY: the program's result is in the scratch; the caller guarantees the output.
             ran = unsafe { reducer.run(gpu, io) }.map(|()| true);
         }
         gpu.memory.give_scratch(between, bytes)?;
@@ -112,7 +113,7 @@ impl Run for Reducer {
             let watched = Some((reduce.arg, reduce.dtype));
             self.plain.get_or_init(|| Variant::new(gpu, reduce, Evaluator::plain(&reduce.program, watched)))
         };
-        // SAFETY: the caller promises the addresses.
+        // SAFETY: the caller guarantees the addresses.
         if !variant.unit.is_ready() && unsafe { self.run_unfused(gpu, io)? } {
             return Ok(());
         }
@@ -122,12 +123,12 @@ impl Run for Reducer {
         let partials = if total > 0 { gpu.memory.scratch(total * size)? } else { 0 };
         let mut words = variant.evaluator.bind(bound);
         words.extend(variant.shape.words(&share, out, partials));
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         let mut done = unsafe { gpu.launch_kernel(&variant.unit, share.grid, 256, &words) };
         for round in &rounds {
             let finish = self.finish.get_or_init(|| gpu.compiler.unit(finish_text(reduce)));
             let words = variant.shape.round_words(round, out, partials, size);
-            // SAFETY: as above; partial results lie in the scratch.
+            // SAFETY: as above; partial results are in the scratch.
             done = done.and_then(|()| unsafe { gpu.launch_kernel(finish, round.grid, round.threads, &words) });
         }
         if total > 0 {

@@ -1,5 +1,5 @@
-//! From a routine to its launches: units, scratch memory, words. The kernels stand in [`crate::family`], one file a family; the
-//! host runs the routines of a family without a file.
+//! Launches of routines: compiled units, scratch memory, argument words. The kernels are in [`crate::family`], one file
+//! per family; the host runs routines of families without a file.
 
 use super::kernel::Run;
 use crate::compile::Unit;
@@ -11,49 +11,50 @@ use forerun_ops::{Attributes, Encoded, Given, Routine};
 use forerun_plan::RoutineCall;
 use std::sync::Arc;
 
-/// A call whose texts are compiled by the check of all texts: dtypes and extents of the inputs, and attributes.
+/// A call whose sources are compiled by the check of all sources: dtypes and shapes of the inputs, and attributes.
 pub(crate) type CheckedCall = (Vec<Given>, Encoded);
 
 /// The device kernels of a family.
 pub(crate) trait DeviceKernel {
-    /// How the routine runs by kernels of ours.
+    /// The kernels, scratch and launches of the routine.
     fn plan(&self, call: &RoutineCall) -> Plan;
 
-    /// Whether the device runs the routine over these inputs, if the libraries are there: all but complex numbers, by default.
+    /// Whether the device runs the routine with these inputs, if the libraries are available. By default: all dtypes
+    /// except complex.
     fn runs(&self, given: &[Given]) -> bool {
         are_real(given)
     }
 
-    /// Whether the libraries that it needs are there.
+    /// Whether the required libraries are available.
     fn is_available(&self, _: &Gpu) -> bool {
         true
     }
 
-    /// The routine, ready to be launched.
+    /// Creates the launchable routine.
     fn launcher(&self, gpu: &Gpu, call: &RoutineCall) -> Box<dyn Run> {
         Box::new(Caller::new(gpu, call, self.plan(call)))
     }
 
-    /// The error of a raised status, as the host words it.
+    /// The error of a raised status, with the same message as on the host.
     fn complaint(&self, call: &RoutineCall, raised: Raised) -> Error {
         Error::new(ErrorKind::Runtime, format!("{} raised {raised:?}", call.routine.name()))
     }
 
-    /// Calls that need every text of the routine: its samples, by default.
+    /// Calls that together use every source of the routine; by default its samples.
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
         sample_calls(routine)
     }
 
-    /// Inputs that it leaves to the host, for the page of fallbacks.
+    /// A description of the inputs that it leaves to the host, for the page of fallbacks.
     fn left_to_host(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Defines the lookup of a routine's kernels, from the families that a folder holds.
+/// Defines the lookup of a routine's kernels, for the families in the folder.
 macro_rules! kernels {
     ($($family:ident)+) => {
-        /// The device kernels of a routine's family, if it has some.
+        /// The device kernels of a routine's family, if any.
         pub(crate) fn kernel(routine: &forerun_ops::Routine) -> Option<&dyn crate::run::DeviceKernel> {
             match routine {
                 $(forerun_ops::Routine::$family(routine) => Some(routine),)+
@@ -70,12 +71,12 @@ pub(crate) fn are_real(given: &[Given]) -> bool {
     given.iter().all(|(dtype, _)| dtype.kind() != Kind::Complex)
 }
 
-/// Whether a routine over these inputs runs on the device, if the libraries are there.
+/// Whether a routine with these inputs runs on the device, if the libraries are available.
 pub fn runs(routine: Routine, given: &[Given]) -> bool {
     kernel(&routine).is_some_and(|kernel| kernel.runs(given))
 }
 
-/// Inputs that a routine with device kernels leaves to the host.
+/// A description of the inputs that a routine with device kernels leaves to the host.
 pub fn left_to_host(routine: Routine) -> Option<&'static str> {
     kernel(&routine)?.left_to_host()
 }
@@ -103,15 +104,15 @@ pub(crate) fn sample_calls(routine: Routine) -> Vec<CheckedCall> {
 
 /// How a routine runs on the device.
 pub(crate) struct Plan {
-    /// The texts of its kernels.
+    /// The sources of its kernels.
     pub(crate) texts: Vec<String>,
-    /// Bytes it needs for itself.
+    /// Scratch bytes.
     pub(crate) scratch: usize,
-    /// Launches them.
+    /// Launches the kernels.
     pub(crate) steps: fn(&Job<'_>) -> Result<()>,
 }
 
-/// A routine ready to be launched.
+/// A launchable routine.
 struct Caller {
     call: RoutineCall,
     units: Vec<Arc<Unit>>,
@@ -147,41 +148,41 @@ pub(crate) struct Job<'a> {
     pub(crate) io: DeviceIo<'a>,
     pub(crate) call: &'a RoutineCall,
     units: &'a [Arc<Unit>],
-    /// The first byte of its own memory, of which nothing is known.
+    /// The address of its scratch memory; the contents are unspecified.
     pub(crate) scratch: u64,
 }
 
-/// Words that kernels of routines take.
+/// The number of argument words of routine kernels.
 const WORDS: usize = 32;
 
 impl Job<'_> {
-    /// Launches the n-th text with as many threads as there are elements, or with fewer that take several.
+    /// Launches kernel `n` with one thread per element, or fewer threads that loop.
     pub(crate) fn each(&self, n: usize, count: usize, words: &[u64]) -> Result<()> {
         self.blocks(n, Gpu::grid(count, 256), 256, words)
     }
 
-    /// Launches so many blocks of the n-th text.
+    /// Launches `grid` blocks of kernel `n`.
     pub(crate) fn blocks(&self, n: usize, grid: usize, threads: usize, words: &[u64]) -> Result<()> {
         let mut all = words.to_vec();
         all.resize(words.len().max(WORDS), 0);
-        // SAFETY: the caller of `Run::run` promises the addresses in `io`, and the family's words are those of its sources.
+        // SAFETY: the caller of `Run::run` guarantees the addresses in `io`, and the family's words match its sources.
         unsafe { self.gpu.launch_kernel(&self.units[n], grid, threads, &all) }
     }
 
-    /// Copies the first input to the output, unless it is there.
+    /// Copies the first input to the output, unless they are the same.
     pub(crate) fn copy_base(&self) -> Result<()> {
         let ((dtype, shape), from, to) = (&self.call.out, self.io.inputs[0], self.io.outputs[0]);
         let bytes = shape.size() * dtype.size();
         if bytes == 0 || from == to {
             return Ok(());
         }
-        // SAFETY: base and output are dense and of one size, which the caller promises.
+        // SAFETY: base and output are dense and of equal size, which the caller guarantees.
         unsafe { self.gpu.copy_within(from, to, bytes) }
     }
 
-    /// Makes bytes of its own memory zero.
+    /// Zeroes a part of the scratch memory.
     pub(crate) fn clear(&self, first: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the memory is this job's.
+        // SAFETY: the memory belongs to this job.
         unsafe { self.gpu.set_bytes(first, 0, bytes) }
     }
 
@@ -196,7 +197,7 @@ impl Job<'_> {
     }
 }
 
-/// A layout as a kernel walks it: its rank and, a dimension, an extent and a stride.
+/// A layout as argument words: its rank, then an extent and a stride per dimension.
 pub(crate) fn walk(layout: &Layout) -> [u64; 17] {
     super::rows::walk(layout)
 }

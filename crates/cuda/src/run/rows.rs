@@ -1,7 +1,8 @@
-//! Kernels that go by indices: rows put together, and rows added to.
+//! Kernels with index arrays: `take` and `scatter_add`.
 //!
-//! A device cannot look before it writes without a wait, so an index that names nothing raises a status: the rows it would
-//! have read come from the nearest end, the rows it would have changed stay. Who looks at the status fails the result.
+//! A device cannot validate indices before it writes without a synchronization, so an invalid index raises a status.
+//! Rows that it would read come from the nearest end, and rows that it would change stay as they are. The reader of the
+//! status fails the result.
 
 use super::kernel::Run;
 use super::mover::Mover;
@@ -13,12 +14,12 @@ use forerun_plan::Rows;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Some dimensions of a layout, as a layout.
+/// A range of dimensions of a layout, as a layout.
 fn part(layout: &Layout, dims: Range<usize>) -> Layout {
     Layout::strided(Shape::of(&layout.shape[dims.clone()]), &layout.strides()[dims])
 }
 
-/// Words of a walk: its rank, then extents and strides.
+/// Argument words of a walk: its rank, then extents and strides.
 const WALK: usize = 17;
 
 pub(super) fn walk(layout: &Layout) -> [u64; WALK] {
@@ -83,7 +84,7 @@ impl Run for Gatherer {
             if aligned { (self.pack, &self.packed) } else { (1, self.plain.get_or_init(|| gpu.compiler.unit(text()))) };
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[0], io.inputs[1], io.outputs[0], io.status]);
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         unsafe { gpu.launch_kernel(unit, Gpu::grid(self.size, 256 * pack), 256, &words) }
     }
 
@@ -111,7 +112,7 @@ impl Adder {
         let row: usize = shape[rows.axis + 1..].iter().product();
         let count = rows.indices.layout.shape.size();
         let tiles = row.div_ceil(32);
-        // Each part of the positions reads all indices, so there are no more parts than keep the device busy.
+        // Each part of the positions reads all indices, so use only as many parts as keep the device busy.
         let parts = (WARPS / (outers * tiles).max(1)).clamp(1, shape[rows.axis].max(1)).next_power_of_two();
         let units = outers * tiles * parts;
         let mut words = vec![units as u64, 0, 0, 0, 0, count as u64, shape[rows.axis] as u64, row as u64];
@@ -130,7 +131,7 @@ impl Adder {
 impl Run for Adder {
     unsafe fn run(&self, gpu: &Gpu, io: DeviceIo<'_>) -> Result<()> {
         if io.inputs[0] != io.outputs[0] {
-            // SAFETY: the caller promises the base, and an output of its shape.
+            // SAFETY: the caller guarantees the base, and an output of its shape.
             unsafe { self.base.run(gpu, io.inputs[0], io.outputs[0])? };
         }
         if self.size == 0 {
@@ -138,7 +139,7 @@ impl Run for Adder {
         }
         let mut words = self.words.clone();
         words[1..5].copy_from_slice(&[io.inputs[2], io.inputs[1], io.outputs[0], io.status]);
-        // SAFETY: the caller promises the addresses; the words are those of the source.
+        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
         unsafe { gpu.launch_kernel(&self.unit, self.units.div_ceil(4), 128, &words) }
     }
 

@@ -1,13 +1,13 @@
-//! Matrix products.
+//! Bindings to cuBLASLt (matrix products).
 
 use super::library::Library;
 use super::table::table;
 use std::ffi::{c_int, c_void};
 
-/// A handle, a description, a layout or a preference.
+/// A handle, descriptor, layout or preference.
 pub(crate) type Handle = *mut c_void;
 
-/// The library's numbers.
+/// Constants of the library.
 pub(crate) mod code {
     pub(crate) const NOT_SUPPORTED: i32 = 15;
     pub(crate) const REAL_32: i32 = 0;
@@ -23,12 +23,12 @@ pub(crate) mod code {
     pub(crate) const LAYOUT_BATCH_STRIDE: i32 = 6;
     pub(crate) const PREFER_WORKSPACE: i32 = 1;
     pub(crate) const PREFER_REDUCTION: i32 = 3;
-    /// Parts of a sum are added up as they were computed.
+    /// Partial sums are added in the compute type.
     pub(crate) const REDUCTION_AS_COMPUTED: u32 = 2;
     pub(crate) const PREFER_ALIGNMENT: [i32; 4] = [5, 6, 7, 8];
 }
 
-/// An algorithm, with what the library expects of it.
+/// An algorithm, as the library stores it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heuristic {
@@ -72,7 +72,7 @@ table! {
 }
 
 impl Blas {
-    /// Opens the library; of several releases the one that fits the driver is tried first.
+    /// Opens the library, preferring the release that matches the driver.
     pub(crate) fn open(release: i32) -> Result<Blas, String> {
         let new = ["libcublasLt.so.13", "libcublasLt.so.12"];
         let names = if release >= 13 { new } else { [new[1], new[0]] };

@@ -1,4 +1,5 @@
-//! The driver, from release 12.0 on. Symbols carry the version whose signature is given here; the driver keeps them all.
+//! Bindings to the CUDA driver, from release 12.0 on. Symbol names carry the version of the signature given here; the
+//! driver keeps all versions.
 
 use super::library::Library;
 use super::table::table;
@@ -18,7 +19,7 @@ pub(crate) type GraphExec = *mut c_void;
 pub(crate) type GraphNode = *mut c_void;
 pub(crate) type LinkState = *mut c_void;
 
-/// The driver's numbers.
+/// Constants of the driver.
 pub(crate) mod code {
     pub(crate) const SUCCESS: i32 = 0;
     pub(crate) const OUT_OF_MEMORY: i32 = 2;
@@ -39,14 +40,14 @@ pub(crate) mod code {
     pub(crate) const JIT_ERROR_LOG_BYTES: i32 = 6;
 }
 
-/// What a pool of memory is made of.
+/// The properties of a memory pool.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolProps {
-    /// Pinned memory, the only kind there is.
+    /// The allocation type: pinned, the only one.
     pub(crate) kind: c_int,
     pub(crate) handles: c_int,
-    /// 1: a device.
+    /// The location type; 1 is a device.
     pub(crate) place: c_int,
     pub(crate) device: c_int,
     pub(crate) security: *mut c_void,
@@ -54,7 +55,7 @@ pub(crate) struct PoolProps {
     pub(crate) reserved: [u8; 56],
 }
 
-/// The parameters of a kernel in a graph.
+/// The parameters of a kernel node.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelParams {
@@ -68,7 +69,7 @@ pub(crate) struct KernelParams {
     pub(crate) context: Context,
 }
 
-/// What came of bringing a graph up to date.
+/// The result of a graph update.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UpdateOutcome {
@@ -152,12 +153,12 @@ table! {
 }
 
 impl Driver {
-    /// The driver of this machine, started once; or why there is none.
+    /// The driver of this machine, initialised once, or the reason why there is none.
     pub(crate) fn get() -> Result<&'static Driver> {
         static DRIVER: OnceLock<std::result::Result<Driver, String>> = OnceLock::new();
         let found = DRIVER.get_or_init(|| {
             let driver = Driver::fill(&Library::open(&["libcuda.so.1", "libcuda.so"], "none")?)?;
-            // SAFETY: the first call of every program.
+            // SAFETY: `cuInit` is the first call of the driver and has no preconditions.
             match unsafe { (driver.init)(0) } {
                 code::SUCCESS => Ok(driver),
                 error => Err(driver.text(error)),
@@ -166,24 +167,24 @@ impl Driver {
         found.as_ref().map_err(|text| Error::new(ErrorKind::Runtime, format!("no CUDA driver: {text}")))
     }
 
-    /// The release the driver was made for, such as 13.
+    /// The major release of the driver, such as 13.
     pub(crate) fn release(&self) -> i32 {
         self.full_version() / 1000
     }
 
-    /// The same with its minor number, such as 13010 for 13.1.
+    /// The full version, such as 13010 for 13.1.
     pub(crate) fn full_version(&self) -> i32 {
         let mut version = 0;
-        // SAFETY: writes one number.
+        // SAFETY: the call writes one number.
         unsafe { (self.version)(&mut version) };
         version
     }
 
-    /// An error's name and what it means.
+    /// The name and description of an error.
     pub(crate) fn text(&self, error: c_int) -> String {
         let read = |find: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int| {
             let mut text = std::ptr::null();
-            // SAFETY: the driver gives a text that lasts, or none.
+            // SAFETY: the driver returns a static string, or none.
             unsafe {
                 find(error, &mut text);
                 if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
@@ -192,7 +193,7 @@ impl Driver {
         format!("{} ({})", read(self.error_name), read(self.error_text))
     }
 
-    /// What a call returned, as a result that names the call.
+    /// Converts the result of a driver call to an error that names the call.
     pub(crate) fn check(&self, error: c_int, call: &str) -> Result<()> {
         match error {
             code::SUCCESS => Ok(()),

@@ -1,13 +1,13 @@
-//! Fourier transforms.
+//! Bindings to cuFFT (Fourier transforms).
 
 use super::library::Library;
 use super::table::table;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-/// The library's numbers.
+/// Constants of the library.
 pub(crate) mod code {
-    /// Kinds of transforms, in single and in double precision: complex, of floats, back to floats.
+    /// Transform types in single and double precision: complex to complex, real to complex, complex to real.
     pub(crate) const COMPLETE: [i32; 2] = [0x29, 0x69];
     pub(crate) const HALF: [i32; 2] = [0x2a, 0x6a];
     pub(crate) const BACK: [i32; 2] = [0x2c, 0x6c];
@@ -32,7 +32,7 @@ table! {
 }
 
 impl Fourier {
-    /// The library, if there is one; of several releases the one that fits the driver is tried first.
+    /// The library, if available, preferring the release that matches the driver.
     pub(crate) fn get(release: i32) -> Result<&'static Fourier, String> {
         static FOUND: OnceLock<Result<Fourier, String>> = OnceLock::new();
         let open = || {

@@ -1,26 +1,26 @@
-//! Finding and opening libraries: what the process has loaded already, the loader's own paths, the toolkit's folder, and
-//! the folders of pip's packages.
+//! Finds and opens shared libraries: those the process has already loaded, the loader's search path, the CUDA toolkit's
+//! folder, and the folders of pip packages.
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// An open library. It is never closed: functions of it may be called until the process ends.
+/// An open library. It is never closed, because its functions may be called until the process ends.
 #[derive(Debug)]
 pub(crate) struct Library {
     handle: *mut c_void,
     name: String,
 }
 
-// SAFETY: a handle of the loader may be used by any thread.
+// SAFETY: any thread may use a handle of the loader.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
-/// Folders that hold pip's packages, as the frontend named them.
+/// Folders with pip packages, set by the frontend.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Adds folders in which packages such as `nvidia/cuda_nvrtc` may lie: the entries of Python's path.
+/// Adds folders that may contain packages such as `nvidia/cuda_nvrtc`: the entries of Python's path.
 pub fn search_in(folders: impl IntoIterator<Item = PathBuf>) {
     let mut known = FOLDERS.lock().unwrap_or_else(|e| e.into_inner());
     for folder in folders {
@@ -30,11 +30,11 @@ pub fn search_in(folders: impl IntoIterator<Item = PathBuf>) {
     }
 }
 
-/// Where pip's packages keep the libraries of release 13 (one folder for all), and those of release 12.
+/// Where pip packages keep the libraries of release 13 (one folder for all), and those of release 12.
 const NEW: &str = "nvidia/cu13/lib";
 
 impl Library {
-    /// Opens the first of these file names that is found anywhere. `package` is the folder of pip's package of release 12.
+    /// Opens the first of these file names that is found. `package` is the folder of the pip package of release 12.
     pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
         let loaded = names.iter().find_map(|name| open_as(name, libc::RTLD_NOLOAD));
         if let Some(library) = loaded.or_else(|| names.iter().find_map(|name| open_as(name, 0))) {
@@ -48,10 +48,10 @@ impl Library {
             .ok_or_else(|| format!("{} was not found", names.join(" or ")))
     }
 
-    /// The address of a symbol, whose name ends in a zero byte.
+    /// The address of a symbol; `name` must end with a zero byte.
     pub(crate) fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
         let text = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|e| e.to_string())?;
-        // SAFETY: an open library and a name that ends.
+        // SAFETY: the library is open, and the name is zero-terminated.
         let address = unsafe { libc::dlsym(self.handle, text.as_ptr()) };
         let plain = name.trim_end_matches('\0');
         if address.is_null() { Err(format!("{} has no {plain}", self.name)) } else { Ok(address) }
@@ -60,7 +60,7 @@ impl Library {
 
 fn open_as(name: &str, flag: i32) -> Option<Library> {
     let path = CString::new(name).ok()?;
-    // SAFETY: a name that ends; the libraries' own start-up code is what their documentation promises.
+    // SAFETY: the name is zero-terminated; the libraries' initialisers have no preconditions.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flag) };
     (!handle.is_null()).then(|| Library { handle, name: name.to_owned() })
 }
@@ -79,7 +79,7 @@ fn folders(package: &str) -> Vec<PathBuf> {
     all
 }
 
-/// A folder itself, and the packages in it.
+/// A folder itself, and the package folders in it.
 fn beside(folder: &Path, package: &str) -> [PathBuf; 3] {
     [folder.to_owned(), folder.join(NEW), folder.join(format!("nvidia/{package}/lib"))]
 }

@@ -1,4 +1,5 @@
-//! What is called of NVIDIA's libraries, and nothing else: tables of functions, found at run time.
+//! Bindings to NVIDIA's libraries: tables of functions, loaded at run time. Only functions that this crate calls are
+//! declared.
 
 mod blas;
 mod driver;

@@ -1,10 +1,10 @@
-//! The run-time compiler.
+//! Bindings to NVRTC, the run-time compiler.
 
 use super::library::Library;
 use super::table::table;
 use std::ffi::{c_char, c_int, c_void};
 
-/// A program under compilation.
+/// A compilation unit.
 pub(crate) type Program = *mut c_void;
 
 table! {
@@ -25,7 +25,7 @@ table! {
 }
 
 impl Nvrtc {
-    /// Opens the library; of several releases the one that fits the driver is tried first.
+    /// Opens the library, preferring the release that matches the driver.
     pub(crate) fn open(release: i32) -> Result<Nvrtc, String> {
         let names =
             if release >= 13 { ["libnvrtc.so.13", "libnvrtc.so.12"] } else { ["libnvrtc.so.12", "libnvrtc.so.13"] };

@@ -1,4 +1,4 @@
-//! Ranges that NVIDIA's profilers show above the kernels launched in them.
+//! Bindings to NVTX: ranges that NVIDIA's profilers show above the kernels launched in them.
 
 use super::library::Library;
 use super::table::table;
@@ -15,7 +15,7 @@ table! {
 }
 
 impl Nvtx {
-    /// The library, if `FORERUN_NVTX` wants ranges or, where it says nothing, a profiler has set its own variable.
+    /// The library, if `FORERUN_NVTX` enables ranges or, without that variable, if a profiler has set its own variable.
     pub(crate) fn of_process() -> Option<&'static Nvtx> {
         static FOUND: OnceLock<Option<Nvtx>> = OnceLock::new();
         FOUND
@@ -31,17 +31,17 @@ impl Nvtx {
         Nvtx::fill(&Library::open(&["libnvtx3interop.so.1", "libnvToolsExt.so.1"], "nvtx")?)
     }
 
-    /// A range of this thread begins.
+    /// Begins a range on this thread.
     pub(crate) fn begin(&self, label: &str) {
         if let Ok(label) = CString::new(label) {
-            // SAFETY: a text that ends, copied by whoever looks at it.
+            // SAFETY: the string is zero-terminated, and the profiler copies it.
             unsafe { (self.push)(label.as_ptr()) };
         }
     }
 
-    /// The last range of this thread ends.
+    /// Ends the last range on this thread.
     pub(crate) fn end(&self) {
-        // SAFETY: takes nothing.
+        // SAFETY: the call has no arguments or preconditions.
         unsafe { (self.pop)() };
     }
 }

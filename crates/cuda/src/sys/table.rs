@@ -1,6 +1,6 @@
-//! A table of functions of a library: each row is a field's name, the symbol, and the C signature.
+//! Tables of library functions: each row has a field name, the symbol, and the C signature.
 
-/// Declares the struct and how it is filled. A symbol that is missing is an error that names it.
+/// Declares the struct and its loader. A missing symbol is an error that names it.
 macro_rules! table {
     ($(#[$doc:meta])* $table:ident {
         $($name:ident = $symbol:literal($($arg:ident: $type:ty),* $(,)?);)*
@@ -16,7 +16,7 @@ macro_rules! table {
                 Ok($table {
                     $($name: {
                         let address = library.symbol(concat!($symbol, "\0"))?;
-                        // SAFETY: the row gives the signature that the library's documentation gives to the symbol.
+                        // SAFETY: the row has the signature that the library documents for the symbol.
                         unsafe {
                             std::mem::transmute::<
                                 *mut std::ffi::c_void,

@@ -1,4 +1,4 @@
-//! What the tests share: values made by tasks, random graphs of them, and the same graphs computed one by one.
+//! Shared by the tests: values computed by tasks, random graphs of them, and their serial computation.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "shared by test files, each of which uses its part")]
 
 use forerun_base::{Error, Team};
@@ -9,7 +9,7 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Nothing to feed: tests spawn directly.
+/// Feeds nothing: tests spawn directly.
 pub struct NoFeeder;
 
 impl Feeder for NoFeeder {
@@ -30,7 +30,7 @@ pub fn engine_with(config: Config) -> Arc<Engine> {
     Engine::new(config, Arc::new(NoFeeder))
 }
 
-/// A value as plain memory beside its word: a missing order between tasks is a data race that sanitizers see.
+/// A value as plain memory beside its state word: missing ordering between tasks is a data race that sanitizers detect.
 #[derive(Default)]
 pub struct Value {
     pub state: ValueState,
@@ -38,17 +38,17 @@ pub struct Value {
     pub error: UnsafeCell<Option<Error>>,
 }
 
-// SAFETY: written by one task before the word is published, read after the word or an edge says so.
+// SAFETY: one task writes it before the word is published, and it is read after the word or an edge says so.
 unsafe impl Sync for Value {}
 
 impl Value {
     pub fn read(&self) -> u64 {
-        // SAFETY: readers come after the writer (see above); that they do is what is being tested.
+        // SAFETY: readers come after the writer (see above), which is what the tests check.
         unsafe { *self.number.get() }
     }
 
     pub fn write(&self, number: u64) {
-        // SAFETY: one task writes, before anyone reads.
+        // SAFETY: one task writes, before any thread reads.
         unsafe { *self.number.get() = number };
     }
 
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// Waits for one value; the task that makes it has this age.
+/// Waits for one value, whose task has this age.
 pub struct ValueTarget<'a>(pub &'a Value, pub u64);
 
 impl WaitTarget for ValueTarget<'_> {
@@ -103,7 +103,7 @@ pub fn wait_value(engine: &Engine, value: &Value, age: u64) {
     engine.wait(&ValueTarget(value, age), WaitOptions::default()).unwrap();
 }
 
-/// Work from a closure.
+/// Work that calls a closure.
 pub struct Call<F: Fn(&dyn Team) + Send + Sync>(pub usize, pub F);
 
 impl<F: Fn(&dyn Team) + Send + Sync> Work for Call<F> {
@@ -141,7 +141,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The predecessors of each task: up to six among the few hundred before it, mostly near.
+/// The predecessors of each task: up to six among the few hundred before it, mostly close.
 pub fn random_graph(tasks: usize, seed: u64) -> Vec<Vec<u32>> {
     let mut random = Random(seed);
     (0..tasks)
@@ -157,7 +157,7 @@ pub fn combine(task: usize, inputs: impl Iterator<Item = u64>) -> u64 {
     inputs.fold(mix(task as u64), |sum, input| mix(sum ^ input))
 }
 
-/// The graph computed one task after another.
+/// Computes the graph serially.
 pub fn serial(graph: &[Vec<u32>]) -> Vec<u64> {
     let mut values = Vec::with_capacity(graph.len());
     for (task, inputs) in graph.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Work for Node {
     }
 }
 
-/// Spawns the whole graph; `after` is called after each task with its number and its reference.
+/// Spawns the whole graph; `after` is called after each task with its index and reference.
 pub fn spawn_graph(
     engine: &Engine,
     graph: &Arc<Vec<Vec<u32>>>,
@@ -218,7 +218,7 @@ pub fn assert_same(values: &[Value], expected: &[u64]) {
     }
 }
 
-/// How many tasks the large graphs have: `FORERUN_TEST_TASKS`, or a number for every day.
+/// Number of tasks of the large graphs: `FORERUN_TEST_TASKS`, or a default.
 pub fn many_tasks() -> usize {
     std::env::var("FORERUN_TEST_TASKS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
 }

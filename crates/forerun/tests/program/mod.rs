@@ -4,7 +4,7 @@ use forerun::frontend::Class;
 use forerun::ops::Activation;
 use forerun::{Arg, Array, Beyond, DType, Index, Loc, Point, ReduceKind, Scalar, ops};
 
-/// A small generator of numbers, the same on every machine.
+/// A small random number generator, the same on every machine.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ impl Dice {
 
 pub(crate) const AT: Loc = Loc::UNKNOWN;
 
-/// The elements, as bits; one NaN is as good as another.
+/// The elements as bits; all NaNs are treated as equal.
 pub(crate) fn bits(x: &Array) -> (DType, Vec<Vec<u8>>) {
     let snapshot = x.snapshot().unwrap();
     let nan = |e: Scalar| e.as_f64().is_nan() || e.imaginary().is_nan();
@@ -30,7 +30,7 @@ pub(crate) fn bits(x: &Array) -> (DType, Vec<Vec<u8>>) {
     (x.dtype(), bits.collect())
 }
 
-/// One step: a new array, or a change of an old one.
+/// One step: a new array, or a write to an existing one.
 pub(crate) fn step(
     dice: &mut Dice,
     x: &Array,

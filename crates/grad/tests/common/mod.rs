@@ -19,7 +19,7 @@ pub(crate) fn array(shape: &[usize], values: &[f64]) -> Array {
     ops::copy(&ops::reshape(&flat, &dims, Loc::default()).unwrap(), Loc::default()).unwrap()
 }
 
-/// Numbers that look random, in (low, high), the same every time.
+/// Pseudo-random numbers in (low, high), the same in every run.
 pub(crate) fn numbers(count: usize, seed: u64, low: f64, high: f64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..count)
@@ -34,12 +34,12 @@ pub(crate) fn values(x: &Array) -> Vec<f64> {
     x.to_vec().unwrap()
 }
 
-/// Complex numbers of these parts.
+/// Complex numbers from their parts.
 pub(crate) fn composed(re: &Array, im: &Array) -> Array {
     ops::pointwise(Point::Compose, &[Arg::Array(re), Arg::Array(im)], Loc::default()).unwrap()
 }
 
-/// The parts of complex numbers, side by side.
+/// The parts of complex numbers, concatenated.
 pub(crate) fn parts(z: &Array) -> Array {
     let part = |point| ops::pointwise(point, &[Arg::Array(z)], Loc::default()).unwrap();
     ops::stack(&[&part(Point::Real), &part(Point::Imag)], -1, Loc::default()).unwrap()
@@ -49,7 +49,7 @@ fn weights(shape: &Shape) -> Array {
     array(shape, &numbers(shape.size(), 77, 0.5, 1.5))
 }
 
-/// A number that depends on every element of `y` in its own way.
+/// A scalar that depends on every element of `y` with a different weight.
 fn weighed(y: &Array) -> Array {
     let product = ops::pointwise(Point::Multiply, &[Arg::Array(y), Arg::Array(&weights(&y.shape()))], Loc::default());
     ops::reduce(ReduceKind::Sum, &product.unwrap(), None, false, Loc::default()).unwrap()
@@ -57,7 +57,7 @@ fn weighed(y: &Array) -> Array {
 
 pub(crate) type Function<'a> = &'a dyn Fn(&[Array]) -> Array;
 
-/// The gradients of a weighed sum of what `f` gives.
+/// The gradients of a weighted sum of the result of `f`.
 pub(crate) fn tape_gradients(f: Function<'_>, inputs: &[Array], create_graph: bool) -> Vec<Array> {
     for x in inputs {
         attach_grad(x, GradReq::Write, Loc::default()).unwrap();
@@ -95,7 +95,7 @@ fn assert_close(name: &str, got: &[f64], want: &[f64], tolerance: f64) {
     }
 }
 
-/// First-order gradients of `f` against finite differences.
+/// Compares first-order gradients of `f` with finite differences.
 pub(crate) fn check_first(name: &str, f: Function<'_>, inputs: &[Array]) {
     let got = tape_gradients(f, inputs, false);
     let plain = |x: &[Array]| weighed(&f(x)).item().map(Scalar::as_f64).unwrap();
@@ -105,7 +105,7 @@ pub(crate) fn check_first(name: &str, f: Function<'_>, inputs: &[Array]) {
     }
 }
 
-/// Gradients of the gradients of `f` against finite differences of the gradients.
+/// Compares gradients of the gradients of `f` with finite differences of the gradients.
 pub(crate) fn check_second(name: &str, f: Function<'_>, inputs: &[Array]) {
     for which in 0..inputs.len() {
         let of_gradient = |x: &[Array]| {
@@ -119,7 +119,7 @@ pub(crate) fn check_second(name: &str, f: Function<'_>, inputs: &[Array]) {
         let head = record(|| {
             let y = weighed(&f(inputs));
             let first = gradients(&[&y], &variables, &[], true, true, Loc::default()).unwrap();
-            // Every variable takes part, so that a gradient of zero is a gradient too.
+            // Every variable takes part, so that a zero gradient is a gradient too.
             let mut sum = weighed(&first[which]);
             for x in inputs {
                 let nothing =
@@ -136,7 +136,7 @@ pub(crate) fn check_second(name: &str, f: Function<'_>, inputs: &[Array]) {
     }
 }
 
-/// Both orders.
+/// Checks both orders.
 pub(crate) fn check(name: &str, f: Function<'_>, inputs: &[Array]) {
     check_first(name, f, inputs);
     check_second(name, f, inputs);

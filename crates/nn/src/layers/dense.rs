@@ -8,7 +8,7 @@ use forerun_array::Array;
 use forerun_array::ops::{self, Activation};
 use forerun_base::{Loc, Result};
 
-/// `activation(x w' + b)`: every unit sees every input.
+/// `activation(x w' + b)`: a fully connected layer.
 pub struct Dense {
     units: usize,
     activation: Option<Activation>,
@@ -18,8 +18,8 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// This many units, with a bias, on inputs whose dimensions after the first count as one. How many inputs a unit has, the
-    /// first call decides.
+    /// A layer with this many units and a bias. All input dimensions after the first are folded into one. The first
+    /// call determines the number of inputs.
     pub fn new(units: usize) -> Dense {
         Dense {
             units,
@@ -30,25 +30,25 @@ impl Dense {
         }
     }
 
-    /// Followed by this activation.
+    /// Applies this activation to the output.
     pub fn activation(mut self, kind: Activation) -> Dense {
         self.activation = Some(kind);
         self
     }
 
-    /// Without a bias.
+    /// Removes the bias.
     pub fn without_bias(mut self) -> Dense {
         self.bias = None;
         self
     }
 
-    /// Whether all dimensions after the first count as one; else only the last is multiplied.
+    /// Sets whether all dimensions after the first are folded into one; otherwise only the last is multiplied.
     pub fn flatten(mut self, flatten: bool) -> Dense {
         self.flatten = flatten;
         self
     }
 
-    /// Each unit has this many inputs.
+    /// Sets the number of inputs.
     pub fn in_units(mut self, inputs: usize) -> Dense {
         self.weight = Parameter::weight("weight", &[Some(self.units), Some(inputs)]);
         self

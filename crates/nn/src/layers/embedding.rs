@@ -1,4 +1,4 @@
-//! Rows of a table by index.
+//! The embedding layer.
 
 use crate::layer::Layer;
 use crate::parameter::Parameter;
@@ -6,7 +6,7 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, Kind, Loc, Result};
 use forerun_ops::Beyond;
 
-/// For each index, the row of a table. An index beyond the table fails when the op runs.
+/// Maps each index to a row of a table. An index out of bounds fails when the op runs.
 pub struct Embedding {
     rows: usize,
     width: usize,
@@ -14,7 +14,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// A table of `rows` rows of `width` numbers.
+    /// A table with `rows` rows of `width` numbers.
     pub fn new(rows: usize, width: usize) -> Embedding {
         Embedding { rows, width, weight: Parameter::weight("weight", &[Some(rows), Some(width)]) }
     }

@@ -1,4 +1,4 @@
-//! Layers that bring their inputs to a scale.
+//! Layers that normalise their inputs.
 
 use crate::init::Init;
 use crate::layer::Layer;
@@ -7,16 +7,16 @@ use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
 use forerun_grad::is_training;
 
-/// Added to variances.
+/// Default term added to variances.
 const EPSILON: f64 = 1e-5;
 
-/// A vector along one axis; its extent is the first input's.
+/// The vector along one axis, with the extent of the first input.
 fn along(parameter: &Parameter, op: &'static str, x: &Array, axis: isize, loc: Loc) -> Result<Array> {
     let axis = x.shape().axis(axis).map_err(|e| e.in_op(op))?;
     parameter.array_for(&[x.shape()[axis]], loc)
 }
 
-/// Mean 0 and variance 1 along an axis, then scaled and shifted.
+/// Normalises to mean 0 and variance 1 along an axis, then scales and shifts.
 pub struct LayerNorm {
     axis: isize,
     epsilon: f64,
@@ -25,20 +25,20 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Along the last axis.
+    /// Normalises along the last axis.
     pub fn new() -> LayerNorm {
         let gamma = Parameter::starting_as("gamma", &[None], Init::One);
         let beta = Parameter::starting_as("beta", &[None], Init::Zero);
         LayerNorm { axis: -1, epsilon: EPSILON, gamma, beta }
     }
 
-    /// Along this axis.
+    /// Sets the axis.
     pub fn axis(mut self, axis: isize) -> LayerNorm {
         self.axis = axis;
         self
     }
 
-    /// This is added to the variance.
+    /// Sets the term added to the variance.
     pub fn epsilon(mut self, epsilon: f64) -> LayerNorm {
         self.epsilon = epsilon;
         self
@@ -63,8 +63,8 @@ impl Layer for LayerNorm {
     }
 }
 
-/// Mean 0 and variance 1 in every channel, then scaled and shifted: by the batch in training, which also updates the running
-/// statistics, and by those otherwise.
+/// Normalises every channel to mean 0 and variance 1, then scales and shifts. Training uses the batch statistics and
+/// updates the running ones; otherwise the running ones are used.
 pub struct BatchNorm {
     axis: isize,
     epsilon: f64,
@@ -76,7 +76,7 @@ pub struct BatchNorm {
 }
 
 impl BatchNorm {
-    /// Channels are the second dimension.
+    /// The channels are the second dimension.
     pub fn new() -> BatchNorm {
         BatchNorm {
             axis: 1,
@@ -89,19 +89,19 @@ impl BatchNorm {
         }
     }
 
-    /// Channels are this dimension.
+    /// Sets the channel axis.
     pub fn axis(mut self, axis: isize) -> BatchNorm {
         self.axis = axis;
         self
     }
 
-    /// This is added to the variance.
+    /// Sets the term added to the variance.
     pub fn epsilon(mut self, epsilon: f64) -> BatchNorm {
         self.epsilon = epsilon;
         self
     }
 
-    /// How much of the running statistics stays at an update.
+    /// Sets the fraction of the running statistics that an update keeps.
     pub fn momentum(mut self, momentum: f64) -> BatchNorm {
         self.momentum = momentum;
         self

@@ -18,19 +18,19 @@ impl Layer for Activation {
     }
 }
 
-/// In training each element is 0 with a probability, and what stays is scaled up to make up for it; else nothing happens.
+/// In training, sets each element to 0 with a probability and scales up the others; otherwise the identity.
 pub struct Dropout {
     probability: f64,
     axes: Vec<isize>,
 }
 
 impl Dropout {
-    /// Each element goes with this probability.
+    /// Drops each element with this probability.
     pub fn new(probability: f64) -> Dropout {
         Dropout { probability, axes: Vec::new() }
     }
 
-    /// Along these axes, all go or none.
+    /// Sets the axes along which elements are dropped together.
     pub fn axes(mut self, axes: &[isize]) -> Dropout {
         self.axes = axes.to_vec();
         self
@@ -47,7 +47,7 @@ impl Layer for Dropout {
     }
 }
 
-/// All dimensions after the first become one.
+/// Folds all dimensions after the first into one.
 pub struct Flatten;
 
 impl Layer for Flatten {

@@ -1,23 +1,23 @@
-//! Layers one after another.
+//! A sequence of layers.
 
 use crate::layer::Layer;
 use crate::parameter::Parameter;
 use forerun_array::Array;
 use forerun_base::{Loc, Result};
 
-/// Layers one after another; each gets what the one before made.
+/// Applies layers in sequence.
 #[derive(Default)]
 pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,
 }
 
 impl Sequential {
-    /// No layer yet: what comes in goes out.
+    /// An empty sequence: the identity.
     pub fn new() -> Sequential {
         Sequential::default()
     }
 
-    /// With one more layer at the end.
+    /// Appends a layer.
     pub fn then(mut self, layer: impl Layer + 'static) -> Sequential {
         self.layers.push(Box::new(layer));
         self

@@ -16,12 +16,12 @@ pub(crate) fn doubles(numbers: &[f64], shape: &[usize]) -> Array {
     ops::from_slice(numbers, shape, Loc::default()).unwrap()
 }
 
-/// Numbers that look random, between -1 and 1, the same every time.
+/// Pseudo-random numbers between -1 and 1, the same in every run.
 pub(crate) fn numbers(count: usize) -> Vec<f64> {
     (1..=count).map(|i| ((i as f64 * 12.9898).sin() * 43_758.545_3).rem_euclid(1.0) * 2.0 - 1.0).collect()
 }
 
-/// Gives every trained parameter numbers of its own, the same every time. Their shapes are known.
+/// Gives every trained parameter different numbers, the same in every run. Their shapes must be known.
 pub(crate) fn fill(net: &dyn Layer) {
     let mut taken = 0;
     for parameter in net.parameters().into_iter().filter(Parameter::is_trainable) {
@@ -54,7 +54,7 @@ pub(crate) fn set(net: &dyn Layer, name: &str, numbers: &[f64], shape: &[usize])
     named(net, name).set(&doubles(numbers, shape)).unwrap();
 }
 
-/// Compares the gradients of the sum of `f` by every trained parameter with finite differences, in double precision.
+/// Compares the gradients of the sum of `f` for every trained parameter with finite differences, in double precision.
 pub(crate) fn check_gradients(net: &dyn Layer, f: impl Fn() -> Array) {
     const STEP: f64 = 1e-5;
     net.cast(DType::F64).unwrap();

@@ -1,4 +1,4 @@
-//! Elements that indices name along an axis, line by line.
+//! Gather and scatter along one axis with an index array.
 
 use crate::Point;
 use crate::gradient::Needs;
@@ -8,28 +8,28 @@ use forerun_base::DType::{self, F32, I32, I64};
 use forerun_base::{Error, ErrorKind, Kind, Result, Shape};
 
 family! {
-    /// Elements that indices name along an axis. In every other dimension, array and indices have the same extents.
+    /// Gather and scatter along one axis. In all other dimensions, the array and the indices have equal extents.
     AxisIndexing {
         Take {
             name: "take_along_axis",
             inputs: [x, indices],
             attributes: AlongAxis,
             fallible: true,
-            doc: "elements that indices name along an axis, line by line",
+            doc: "elements selected by an index array along an axis",
         }
         Add {
             name: "add_along_axis",
             inputs: [base, indices, updates],
             attributes: AlongAxis,
             fallible: true,
-            doc: "an array with updates added where indices name elements along an axis",
+            doc: "an array with updates added to the elements that an index array selects along an axis",
         }
         Put {
             name: "put_along_axis",
             inputs: [base, indices, updates],
             attributes: AlongAxis,
             fallible: true,
-            doc: "an array with updates in place of what indices name along an axis; of several, the last stays",
+            doc: "an array with the elements that an index array selects along an axis overwritten; the last update wins",
         }
     }
 }
@@ -80,7 +80,8 @@ impl Family for AxisIndexing {
                 let named = b.shape(indices);
                 let base = call(AxisIndexing::Put, &[grad, indices, &b.full(&named, 0, dtype)?])?;
                 let updates = b.if_wanted(2, || {
-                    // Of updates to one element the last stays: the one that finds its own number there.
+                    // If several updates hit one element, the last one wins: number the updates, write the numbers, and
+                    // keep an update whose number survived.
                     let numbers = b.in_shape(&b.arange(0, named.size() as i64)?, &named)?;
                     let none = b.full(&b.shape(grad), -1, DType::I64)?;
                     let winners =

@@ -1,4 +1,4 @@
-//! Convolutions of two vectors.
+//! Convolution of two vectors.
 
 use crate::gradient::Needs;
 use crate::routine::{
@@ -9,30 +9,30 @@ use forerun_base::DType::{Bool, I8, I32, I64};
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Parts of a convolution. Elements beyond its ends are sums of nothing, so what flows back through a convolution is a
-    /// convolution too.
+    /// Slices of a convolution. Elements outside of the full convolution are zero, so the gradient of a convolution is
+    /// a convolution as well.
     Convolve {
         Part {
             name: "convolve",
             inputs: [x, y],
             attributes: Window,
             fallible: false,
-            doc: "some elements of the convolution of two vectors: products of all pairs, added up where their places add up to the same",
+            doc: "a range of the discrete convolution of two vectors",
         }
     }
 }
 
 attributes! {
-    /// Which elements of the full convolution are computed.
+    /// The range of the full convolution that is computed.
     Window {
-        /// The number of the first one.
+        /// The index of the first element.
         first: i64,
-        /// How many.
+        /// The number of elements.
         count: i64,
     }
 }
 
-/// Multiply-adds in a nanosecond.
+/// Multiply-adds per nanosecond.
 const TOGETHER: usize = 16;
 
 impl Family for Convolve {
@@ -58,14 +58,14 @@ impl Family for Convolve {
         Some(Needs::input(1 - i as u8))
     }
 
-    /// Each vector is convolved with the other one reversed.
+    /// The gradient for each vector is a convolution with the other one, reversed.
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let first = Window::read(attributes)?.first;
         let length = |i: usize| b.given(i).1.size() as i64;
         let back = |i: usize| {
             b.if_wanted(i, || {
                 let other = 1 - i;
-                // Element k of a vector meets element `first + o - k` of the other in each result o.
+                // In each result `o`, element `k` of one vector is multiplied by element `first + o - k` of the other.
                 let window = Window { first: length(other) - 1 - first, count: length(i) };
                 b.routine(self, &[b.grad(), &b.reverse(b.input(other), 0)?], window)
             })
@@ -88,7 +88,7 @@ impl Family for Convolve {
             let full = (n + m - 1) as i64;
             for (first, count) in [(0, full), (m as i64 - 1, 3), (-3, full + 9)] {
                 let sample = part(first, count).on([x([n]), x([m])]);
-                // Long sums of floats are rounded in another order by others.
+                // Other implementations add long float sums in another order, so compare those for integers only.
                 all.push(if n < 10 { sample } else { sample.of([Bool, I8, I32, I64]) });
             }
         }

@@ -1,4 +1,4 @@
-//! How many elements are equal, or lie in one interval.
+//! Counting: `bincount` and `histogram`.
 
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{Sample, Values, call, x};
@@ -6,21 +6,21 @@ use forerun_base::DType::{self, Bool, F32, F64, I32, I64, U8};
 use forerun_base::{Kind, Result, Shape};
 
 family! {
-    /// Counts.
+    /// Counting ops.
     Count {
         Numbers {
             name: "bincount",
             inputs: [x],
             attributes: Length,
             fallible: true,
-            doc: "how often each whole number from 0 on occurs, then the largest plus one",
+            doc: "the count of each integer from 0 on, followed by the largest integer plus one",
         }
         Intervals {
             name: "histogram",
             inputs: [edges, x],
             attributes: Widths,
             fallible: false,
-            doc: "how many elements lie in each interval between edges that rise",
+            doc: "the number of elements in each interval between increasing edges",
         }
     }
 }
@@ -28,13 +28,13 @@ family! {
 attributes! {
     /// The attributes of `bincount`.
     Length {
-        /// How many numbers are counted. The last element of the result says how many it takes to count all, so that a guess can be
-        /// checked: if that is more, nothing is counted.
+        /// The number of bins. The last element of the result is the number of bins that the data needs, so that a
+        /// caller can check its guess: if that is larger, nothing is counted.
         length: i64,
     }
     /// The attributes of `histogram`.
     Widths {
-        /// Whether all intervals have one width but for rounding.
+        /// Whether all bins have the same width, apart from rounding.
         even: bool,
     }
 }
@@ -59,7 +59,7 @@ impl Family for Count {
                 }
                 Widths::read(attributes)?;
                 if shape[0] < 2 {
-                    return invalid(format!("{} edges enclose nothing", shape[0]));
+                    return invalid(format!("{} edges define no interval", shape[0]));
                 }
                 shape[0] - 1
             }
@@ -89,7 +89,7 @@ impl Family for Count {
                 all.push(histogram(even).on([rising(9), input]));
             }
         }
-        all.push(histogram(false).on([x([1]), x([4])]).fails("histogram: 1 edges enclose nothing"));
+        all.push(histogram(false).on([x([1]), x([4])]).fails("histogram: 1 edges define no interval"));
         all.push(histogram(false).on([x([2]), x([4])]).of([I32]).fails("histogram: not defined for edges int32"));
         all
     }

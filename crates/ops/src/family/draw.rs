@@ -1,7 +1,7 @@
-//! Random numbers that are not made by arithmetic on uniform ones alone.
+//! Random draws that need more than arithmetic on uniform numbers.
 //!
-//! Every element has a block of random bits of its own, and as many more as it needs behind that block, so its number depends on
-//! nothing but the stream and its place.
+//! Every element has its own block of random bits, followed by as many more as it needs. Its number therefore depends
+//! only on the stream and the element's index.
 
 use crate::routine::{Attributes, Family, Given, List, attributes, family, invalid, mistyped};
 use crate::samples::{Look, Sample, Values, call, x};
@@ -9,7 +9,7 @@ use forerun_base::DType::{self, F32, F64, I64};
 use forerun_base::{Kind, Result, Shape};
 
 family! {
-    /// Draws. Parameters are float64, one for all or one an element.
+    /// Random draws. Parameters are float64: one for all elements, or one per element.
     Draw {
         Bits {
             name: "random_bits",
@@ -23,35 +23,35 @@ family! {
             inputs: [],
             attributes: Extents,
             fallible: false,
-            doc: "numbers from 0 on in a random order",
+            doc: "a random permutation of the integers from 0 on",
         }
         Gamma {
             name: "random_gamma",
             inputs: [alpha],
             attributes: Extents,
             fallible: true,
-            doc: "numbers of gamma distributions of scale 1",
+            doc: "samples of gamma distributions with scale 1",
         }
         Poisson {
             name: "random_poisson",
             inputs: [lam],
             attributes: Extents,
             fallible: true,
-            doc: "counts of Poisson distributions",
+            doc: "samples of Poisson distributions",
         }
         Binomial {
             name: "random_binomial",
             inputs: [n, p],
             attributes: Extents,
             fallible: true,
-            doc: "counts of successes in n trials",
+            doc: "samples of binomial distributions",
         }
         Multinomial {
             name: "random_multinomial",
             inputs: [n, p],
             attributes: Extents,
             fallible: true,
-            doc: "counts of n trials by outcome, along the last axis; one row of probabilities",
+            doc: "samples of multinomial distributions along the last axis, from one vector of probabilities",
         }
     }
 }
@@ -59,7 +59,7 @@ family! {
 attributes! {
     /// The attributes of all draws.
     Extents {
-        /// The shape of the result; an order has one dimension.
+        /// The shape of the result; a permutation has one dimension.
         shape: List<i64>,
     }
 }
@@ -73,18 +73,18 @@ impl Family for Draw {
         };
         let shape = Shape::new(&extents)?;
         if self == Draw::Order && shape.rank() != 1 {
-            return invalid(format!("an order has one dimension, not {shape}"));
+            return invalid(format!("a permutation has one dimension, got shape {shape}"));
         }
         for (dtype, other) in given {
             if dtype.kind() != Kind::Float || dtype.size() != 8 {
-                return mistyped(format!("parameters are float64, not {dtype}"));
+                return mistyped(format!("parameters must be float64, not {dtype}"));
             }
             let row = self == Draw::Multinomial
                 && other.rank() == 1
                 && shape.rank() > 0
                 && other[0] == shape[shape.rank() - 1];
             if other.size() != 1 && *other != shape && !row {
-                return invalid(format!("parameters {other} are not as many as {shape}"));
+                return invalid(format!("parameters {other} do not match the shape {shape}"));
             }
         }
         Ok((if self == Draw::Gamma { DType::F64 } else { DType::I64 }, shape))
@@ -109,7 +109,7 @@ impl Family for Draw {
         let mut all = vec![
             draw("random_bits", [4, 5]).of([I64]),
             draw("random_order", [40]).of([I64]),
-            draw("random_order", [4, 5]).of([I64]).fails("random_order: an order has one dimension, not (4, 5)"),
+            draw("random_order", [4, 5]).of([I64]).fails("random_order: a permutation has one dimension, got shape (4, 5)"),
             draw("random_bits", [-1]).of([I64]).fails("random_bits: shape has a negative extent"),
         ];
         for op in ["random_gamma", "random_poisson"] {
@@ -117,8 +117,8 @@ impl Family for Draw {
                 all.push(draw(op, [4, 5]).on([input.values(Values::Positive)]));
             }
             all.push(draw(op, [40]).on([x([40])]).fails(format!("{op}: ")));
-            all.push(draw(op, [2]).on([x([3])]).fails(format!("{op}: parameters (3,) are not")));
-            all.push(draw(op, [2]).on([x([])]).of([F32]).fails(format!("{op}: parameters are float64, not")));
+            all.push(draw(op, [2]).on([x([3])]).fails(format!("{op}: parameters (3,) do not match")));
+            all.push(draw(op, [2]).on([x([])]).of([F32]).fails(format!("{op}: parameters must be float64, not")));
         }
         let trials = || x([2]).values(Values::Rising);
         all.push(draw("random_binomial", [2]).on([trials(), trials()]));

@@ -15,21 +15,21 @@ family! {
             inputs: [x],
             attributes: Transform,
             fallible: false,
-            doc: "the Fourier transform of complex numbers, forward or back",
+            doc: "Fourier transform of complex numbers, forward or inverse",
         }
         Half {
             name: "rfft",
             inputs: [x],
             attributes: HalfTransform,
             fallible: false,
-            doc: "the first half of the Fourier transform of floats",
+            doc: "Fourier transform of real numbers, without the redundant half",
         }
         Back {
             name: "irfft",
             inputs: [x],
             attributes: BackTransform,
             fallible: false,
-            doc: "n floats from the first half of their Fourier transform",
+            doc: "inverse of rfft: n real numbers from half of their spectrum",
         }
     }
 }
@@ -55,14 +55,14 @@ attributes! {
     BackTransform {
         /// The axis.
         axis: isize,
-        /// How many floats a line of the result has.
+        /// The number of real elements along the axis of the result.
         n: i64,
         /// See [`factor`].
         scale: i64,
     }
 }
 
-/// The factor of lines of `n` points: 1 for scale 0, 1 / n for scale 1, 1 / sqrt(n) for scale 2.
+/// The scale factor for `n` points: 1 if `scale` is 0, `1 / n` if it is 1, `1 / sqrt(n)` if it is 2.
 pub fn factor(scale: i64, n: usize) -> f64 {
     match scale {
         1 => 1.0 / n as f64,
@@ -89,7 +89,7 @@ impl Family for Fft {
         let axis = shape.axis(axis)?;
         let n = n.unwrap_or(shape[axis] as i64);
         if n < 1 {
-            return invalid(format!("no transform of {n} points: {shape}"));
+            return invalid(format!("cannot transform {n} points: {shape}"));
         }
         let n = n as usize;
         let mut dims = shape.to_vec();
@@ -116,7 +116,7 @@ impl Family for Fft {
     }
 
     fn needs(self, _: usize) -> Option<Needs> {
-        // They are linear.
+        // The transforms are linear.
         Some(Needs::NOTHING)
     }
 
@@ -130,7 +130,8 @@ impl Family for Fft {
                 b.routine(Fft::Complete, &[grad], Transform { axis, back: !back, scale })?
             }
             Fft::Half => {
-                // With zeros in the half that was left out, and of the result the real part.
+                // The gradient is padded with zeros for the omitted half of the spectrum; the real part of the
+                // transform is taken.
                 let HalfTransform { axis, scale } = HalfTransform::read(attributes)?;
                 let axis = shape.axis(axis)?;
                 let mut rest = b.shape(grad);
@@ -140,7 +141,8 @@ impl Family for Fft {
                 b.pointwise(Point::Real, &[(&b.routine(Fft::Complete, &[&whole], transform)?).into()])?
             }
             Fft::Back => {
-                // All points but the first, and the last of an even number, stand for their mirror images too.
+                // Every point of the half spectrum also stands for its conjugate, except for the first and, if `n` is
+                // even, the last one.
                 let BackTransform { axis, n, scale } = BackTransform::read(attributes)?;
                 let n = n as usize;
                 let found = b.routine(Fft::Half, &[grad], HalfTransform { axis, scale })?;
@@ -183,7 +185,7 @@ impl Family for Fft {
         all.push(rfft(0, 0).on([x([3, 4]).look(Look::Transposed)]));
         all.push(rfft(0, 0).on([x([3, 0])]));
         all.push(irfft(1, 3, 0).on([x([0, 2])]));
-        all.push(fft(0, false, 0).on([x([0])]).fails("fft: no transform of 0 points: (0,)"));
+        all.push(fft(0, false, 0).on([x([0])]).fails("fft: cannot transform 0 points: (0,)"));
         all.push(rfft(0, 0).on([x([])]).fails("rfft: axis 0 is out of bounds"));
         all.push(irfft(0, 2, 0).on([x([2])]).of([F64]).fails("irfft: not defined for float64"));
         for dtype in [F32, I64] {

@@ -1,4 +1,4 @@
-//! Elements that a mask chooses.
+//! Selection by a boolean mask.
 
 use crate::Point;
 use crate::gradient::Needs;
@@ -11,29 +11,29 @@ use forerun_base::DType::{Bool, F32};
 use forerun_base::{DType, Error, ErrorKind, Result, Scalar, Shape};
 
 family! {
-    /// Elements that a mask of truth values chooses. Shapes are known when an op is submitted, so the caller says how many it
-    /// chooses; the kernel fails if that is wrong.
+    /// Selection by a boolean mask. Shapes must be known at submission, so the caller passes the number of true
+    /// elements; the kernel fails if that number is wrong.
     Masking {
         Nonzero {
             name: "nonzero",
             inputs: [mask],
             attributes: Chosen,
             fallible: true,
-            doc: "where a mask is true: a row of positions for each of its dimensions",
+            doc: "indices of the true elements of a mask, one row per dimension",
         }
         Compress {
             name: "compress",
             inputs: [x, mask],
             attributes: Compression,
             fallible: true,
-            doc: "the elements where a mask over some dimensions is true, in order",
+            doc: "the elements that a mask over some dimensions selects, in order",
         }
         Fill {
             name: "fill_chosen",
             inputs: [base, mask, values],
             attributes: AlongAxis,
             fallible: true,
-            doc: "an array whose elements are values, in order, where a mask over some dimensions is true",
+            doc: "an array whose masked elements are replaced by values, in order",
         }
     }
 }
@@ -41,14 +41,14 @@ family! {
 attributes! {
     /// The attributes of `nonzero`.
     Chosen {
-        /// How often the mask is true.
+        /// The number of true elements in the mask.
         count: i64,
     }
     /// The attributes of `compress`.
     Compression {
-        /// The first dimension that the mask covers; one past the last for a mask without dimensions.
+        /// The first dimension that the mask covers; for a zero-dimensional mask, one past the last.
         axis: isize,
-        /// How often the mask is true.
+        /// The number of true elements in the mask.
         count: i64,
     }
 }
@@ -67,7 +67,7 @@ fn first(shape: &Shape, mask: &Shape, axis: isize) -> Result<usize> {
     Ok(first)
 }
 
-/// The shape with so many in place of the mask's dimensions.
+/// The shape with the mask's dimensions replaced by one of extent `count`.
 fn chosen(shape: &Shape, mask: &Shape, first: usize, count: usize) -> Result<Shape> {
     let mut dims = shape[..first].to_vec();
     dims.push(count);
@@ -83,7 +83,7 @@ impl Family for Masking {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         let (mask_dtype, mask) = if self == Masking::Nonzero { given[0] } else { given[1] };
         if mask_dtype != DType::Bool {
-            return mistyped(format!("a mask is of truth values, not {mask_dtype}"));
+            return mistyped(format!("the mask must be bool, not {mask_dtype}"));
         }
         let (dtype, shape) = given[0];
         match self {
@@ -157,7 +157,7 @@ impl Family for Masking {
         all.push(nonzero(0).on([mask(&[0, 4])]));
         all.push(nonzero(1).on([mask(&[])]));
         all.push(nonzero(11).on([mask(&[3, 4])]).fails("nonzero: the mask is true 12 times, not 11"));
-        all.push(nonzero(3).on([x([3])]).of([F32]).fails("nonzero: a mask is of truth values, not float32"));
+        all.push(nonzero(3).on([x([3])]).of([F32]).fails("nonzero: the mask must be bool, not float32"));
         for input in [x([2, 3, 4]), x([2, 3, 4]).look(Look::Transposed)] {
             all.push(compress(0, 2).on([input.clone(), mask(&[2])]));
             all.push(compress(1, 12).on([input.clone(), mask(&[3, 4])]));

@@ -1,5 +1,5 @@
-//! Softmax, log-softmax and layer norm over the last axis. An element of the result depends on its whole row, which is read from
-//! memory once.
+//! Softmax, log-softmax and layer norm over the last axis. Each element of the result depends on its whole row; kernels
+//! read a row from memory once.
 
 use crate::gradient::Needs;
 use crate::routine::{
@@ -11,7 +11,7 @@ use forerun_base::DType::{self, F32, F64};
 use forerun_base::{Result, Scalar};
 
 family! {
-    /// Rows that are normalised, along the last axis.
+    /// Normalisation of rows along the last axis.
     Normalise {
         Softmax {
             name: "softmax_rows",
@@ -40,16 +40,16 @@ family! {
 attributes! {
     /// The attributes of `layer_norm_rows`.
     Layer {
-        /// What is added to the variance.
+        /// The constant added to the variance.
         epsilon: f64,
     }
 }
 
 impl Normalise {
-    /// Rows of more elements are better worked on by several threads each.
+    /// The longest row. Longer rows are better split over several threads, so other ops compute them.
     pub const LONGEST: usize = 1 << 16;
 
-    /// Whether it takes an array of this dtype whose rows have so many elements.
+    /// Whether the routine accepts arrays of this dtype with rows of this length.
     pub fn fits(dtype: DType, row: usize) -> bool {
         matches!(dtype, DType::F32 | DType::F64) && (1..=Normalise::LONGEST).contains(&row)
     }
@@ -62,7 +62,7 @@ impl Family for Normalise {
             Normalise::Layer => _ = Layer::read(attributes)?,
         }
         let (dtype, shape) = given[0];
-        let Some(&row) = shape.last() else { return invalid("a scalar has no rows") };
+        let Some(&row) = shape.last() else { return invalid("needs at least one dimension") };
         if !Normalise::fits(dtype, row) {
             return mistyped(format!("not defined for {dtype} {shape}"));
         }
@@ -111,7 +111,7 @@ impl Family for Normalise {
     fn samples() -> Vec<Sample> {
         let mut all = Vec::new();
         let layer = |epsilon: f64| call("layer_norm_rows").with("epsilon", epsilon);
-        // Less than the lanes of a row, just as many, and more, with and without a rest.
+        // Rows shorter than a vector, equal to a vector, and longer, with and without a tail.
         let rows = [1, 3, 17, 64, 70, 200].map(|n| x([3, n]));
         for input in rows.into_iter().chain([x([2, 0, 5]), x([4, 5]).look(Look::Transposed), x([7])]) {
             for op in ["softmax_rows", "log_softmax_rows"] {
@@ -121,7 +121,7 @@ impl Family for Normalise {
             all.push(layer(1e-3).on([input, x([row]), x([row])]).of([F32, F64]));
         }
         for op in ["softmax_rows", "log_softmax_rows"] {
-            all.push(call(op).on([x([])]).of([F32]).fails(format!("{op}: a scalar has no rows")));
+            all.push(call(op).on([x([])]).of([F32]).fails(format!("{op}: needs at least one dimension")));
         }
         let misfit = "layer_norm_rows: float32 (2,) does not fit the rows of float32 (4, 3)";
         all.push(layer(0.0).on([x([4, 3]), x([3]), x([2])]).of([F32]).fails(misfit));
@@ -148,7 +148,8 @@ fn layer_gradient<B: GradientBuilder>(b: &B, epsilon: f64) -> Flows<B> {
     let normal = b.binary(Point::Divide, &off, &deviation)?;
     let gamma = b.if_wanted(1, || over_rows(&b.times(grad, &normal)?))?;
     let back = b.if_wanted(0, || {
-        // What reaches the normal rows, less what shifting and stretching a row would take from it again.
+        // The gradient of the normalised rows, minus its components along a shift and a scaling of the row: the result
+        // does not depend on those.
         let scaled = b.times(grad, b.input(1))?;
         let stretch = b.times(&normal, &row_means(&b.times(&scaled, &normal)?)?)?;
         let taken = b.plus(&row_means(&scaled)?, &stretch)?;

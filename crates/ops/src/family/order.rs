@@ -1,4 +1,4 @@
-//! Elements by size along an axis. NaN comes last, whichever way.
+//! Sorting and selection along an axis. NaN sorts last in both directions.
 
 use crate::AxisIndexing;
 use crate::gradient::Needs;
@@ -10,49 +10,49 @@ use forerun_base::DType::{self, F32, F64, I32};
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Elements in order. Equal elements keep their order, in a partition too.
+    /// Sorting and selection. All routines are stable, `partition` included.
     Order {
         Sort {
             name: "sort",
             inputs: [x],
             attributes: Sorting,
             fallible: false,
-            doc: "elements in order along an axis",
+            doc: "sorted elements along an axis",
         }
         Argsort {
             name: "argsort",
             inputs: [x],
             attributes: Sorting,
             fallible: false,
-            doc: "indices that put elements in order along an axis",
+            doc: "indices that sort the elements along an axis",
         }
         Argtop {
             name: "argtop",
             inputs: [x],
             attributes: Top,
             fallible: false,
-            doc: "indices of the first elements in order along an axis",
+            doc: "indices of the first sorted elements along an axis",
         }
         Partition {
             name: "partition",
             inputs: [x],
             attributes: Partitioning,
             fallible: false,
-            doc: "elements before and behind those that an order has at places along an axis",
+            doc: "elements partitioned around the given ranks along an axis",
         }
         Argpartition {
             name: "argpartition",
             inputs: [x],
             attributes: Partitioning,
             fallible: false,
-            doc: "indices that part elements by those that an order has at places along an axis",
+            doc: "indices that partition elements around the given ranks along an axis",
         }
         Quantile {
             name: "quantile",
             inputs: [x],
             attributes: Quantiles,
             fallible: false,
-            doc: "numbers between two places of the order along the last axis; NaN where an element is",
+            doc: "quantiles along the last axis, interpolated between two ranks; NaN if any element is NaN",
         }
     }
 }
@@ -62,30 +62,30 @@ attributes! {
     Sorting {
         /// The axis.
         axis: isize,
-        /// Whether the largest come first.
+        /// Whether the order is descending.
         descending: bool,
     }
     /// The attributes of `argtop`.
     Top {
         /// The axis.
         axis: isize,
-        /// Whether the largest come first.
+        /// Whether the order is descending.
         descending: bool,
-        /// How many of the first are wanted.
+        /// The number of leading elements to return.
         count: i64,
     }
     /// The attributes of `partition` and `argpartition`.
     Partitioning {
         /// The axis.
         axis: isize,
-        /// Places of the order, which rise.
+        /// Ranks, in ascending order.
         places: List<i64>,
     }
     /// The attributes of `quantile`.
     Quantiles {
-        /// For each quantile a place of the order.
+        /// The lower rank of each quantile.
         places: List<i64>,
-        /// For each quantile the share of the way to the next place.
+        /// The interpolation weight of the next rank for each quantile.
         shares: List<f64>,
     }
 }
@@ -102,7 +102,7 @@ impl Family for Order {
                 let Top { axis, count, .. } = Top::read(attributes)?;
                 let axis = shape.axis(axis)?;
                 if count < 0 || count as usize > shape[axis] {
-                    return invalid(format!("{count} elements are wanted of {} along axis {axis}", shape[axis]));
+                    return invalid(format!("{count} elements requested of {} along axis {axis}", shape[axis]));
                 }
                 let mut extents = shape.to_vec();
                 extents[axis] = count as usize;
@@ -114,7 +114,7 @@ impl Family for Order {
                 let inside = |place: &i64| (0..shape[axis] as i64).contains(place);
                 if places.is_empty() || !places.is_sorted() || !places.iter().all(inside) {
                     let places = &places[..];
-                    return invalid(format!("places {places:?} do not rise below {} along axis {axis}", shape[axis]));
+                    return invalid(format!("ranks {places:?} must increase and be less than {} along axis {axis}", shape[axis]));
                 }
                 Ok((if self == Order::Partition { dtype } else { DType::I64 }, shape))
             }
@@ -133,12 +133,12 @@ impl Family for Order {
     fn needs(self, _: usize) -> Option<Needs> {
         match self {
             Order::Sort | Order::Partition => Some(Needs::input(0)),
-            // A frontend that wants a gradient picks from the whole order.
+            // A frontend that needs the gradient gathers from the sorted array instead.
             Order::Argsort | Order::Argtop | Order::Argpartition | Order::Quantile => None,
         }
     }
 
-    /// Each element gets what flows to the place that it went to.
+    /// Each element gets the gradient at the position it was sorted to.
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let (order, axis) = match self {
             Order::Sort => (Order::Argsort, Sorting::read(attributes)?.axis),
@@ -148,7 +148,7 @@ impl Family for Order {
             }
         };
         let places = b.encoded(order.into(), &[b.input(0)], attributes)?;
-        // Where each element went: the order of the places.
+        // The sorted position of each element: the inverse permutation.
         let went = b.routine(Order::Argsort, &[&places], Sorting { axis, descending: false })?;
         Ok(vec![Some(b.routine(AxisIndexing::Take, &[b.grad(), &went], AlongAxis { axis })?)])
     }
@@ -162,7 +162,7 @@ impl Family for Order {
         for op in ["sort", "argsort"] {
             let sort = |axis: i64, descending: bool| call(op).with("axis", axis).with("descending", descending);
             for descending in [false, true] {
-                // The longer ones are ordered digit by digit, with narrow and with wide digits.
+                // Long inputs use radix sort, with narrow and with wide digits.
                 for count in [40, 201, 20_000] {
                     all.push(sort(0, descending).on([x([count]).values(Values::Special)]));
                 }
@@ -190,7 +190,7 @@ impl Family for Order {
             all.push(top(0, descending, 0).on([x([4, 5])]));
         }
         all.push(top(0, false, 7).on([x([40])]).of(COMPLEX));
-        all.push(top(0, false, 3).on([x([2])]).fails("argtop: 3 elements are wanted of 2 along axis 0"));
+        all.push(top(0, false, 3).on([x([2])]).fails("argtop: 3 elements requested of 2 along axis 0"));
         all.extend(partitions());
         all.extend(quantiles());
         all
@@ -205,7 +205,7 @@ fn quantile(dtype: DType, shape: &Shape, Quantiles { places, shares }: &Quantile
     let inside = places.iter().all(|place| (0..*count as i64).contains(place));
     if places.is_empty() || places.len() != shares.len() || !inside {
         let (places, shares) = (&places[..], &shares[..]);
-        return invalid(format!("{places:?} and {shares:?} are not places and shares among {count} elements"));
+        return invalid(format!("{places:?} and {shares:?} are not ranks and weights for {count} elements"));
     }
     let mut extents = vec![places.len()];
     extents.extend(rest);
@@ -221,7 +221,7 @@ fn partitions() -> Vec<Sample> {
         };
         part(0, &[7], x([40]).values(Values::Special));
         part(0, &[0, 9, 39], x([40]).values(Values::Special));
-        // Long enough for samples, and for samples that tell little.
+        // Long enough for sampling, including inputs whose samples are not representative.
         for count in [600, 20_000, 70_001] {
             part(0, &[count as i64 / 3], x([count]));
             part(0, &[10], x([count]).values(Values::Special));
@@ -231,7 +231,7 @@ fn partitions() -> Vec<Sample> {
         part(-1, &[1, 3], x([4, 5]).look(Look::Transposed));
         part(1, &[0, 1, 2, 3, 4, 5], x([3, 6]).look(Look::Backwards));
         let beyond = call(op).with("axis", 0).with("places", [3]).on([x([2])]);
-        all.push(beyond.fails(format!("{op}: places [3] do not rise below 2 along axis 0")));
+        all.push(beyond.fails(format!("{op}: ranks [3] must increase and be less than 2 along axis 0")));
     }
     all
 }
@@ -245,7 +245,7 @@ fn quantiles() -> Vec<Sample> {
         all.push(quantile(&[2], &[0.5]).on([input.clone()]));
         all.push(quantile(&[0, 1, 2, 2, 1], &[0.0, 0.5, 0.5, 0.0, 0.0]).on([input]));
     }
-    let beyond = "quantile: [3] and [0.0] are not places and shares among 2 elements";
+    let beyond = "quantile: [3] and [0.0] are not ranks and weights for 2 elements";
     all.push(quantile(&[3], &[0.0]).on([x([2])]).fails(beyond));
     all.push(quantile(&[0], &[0.0]).on([x([2])]).of([I32]).fails("quantile: not defined for int32"));
     all

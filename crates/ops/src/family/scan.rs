@@ -1,4 +1,4 @@
-//! Cumulative ops: each element with all before it along an axis.
+//! Cumulative ops along an axis.
 
 use crate::gradient::Needs;
 use crate::routine::{
@@ -16,35 +16,35 @@ family! {
             inputs: [x],
             attributes: AlongAxis,
             fallible: false,
-            doc: "sum of each element and all before it along an axis",
+            doc: "cumulative sum along an axis",
         }
         CumProd {
             name: "cumprod",
             inputs: [x],
             attributes: AlongAxis,
             fallible: false,
-            doc: "product of each element and all before it along an axis",
+            doc: "cumulative product along an axis",
         }
         Linear {
             name: "linear_scan",
             inputs: [x, factors],
             attributes: AlongAxis,
             fallible: false,
-            doc: "each element plus a factor times the result before it along an axis",
+            doc: "linear recurrence along an axis: each element plus a factor times the previous result",
         }
         ArgCumMax {
             name: "argcummax",
             inputs: [x],
             attributes: AlongAxis,
             fallible: false,
-            doc: "index of the largest up to each element along an axis, the latest of equals",
+            doc: "index of the largest element up to each position along an axis; the last one of equals",
         }
         ArgCumMin {
             name: "argcummin",
             inputs: [x],
             attributes: AlongAxis,
             fallible: false,
-            doc: "index of the smallest up to each element along an axis, the latest of equals",
+            doc: "index of the smallest element up to each position along an axis; the last one of equals",
         }
     }
 }
@@ -79,7 +79,7 @@ impl Family for Scan {
         }
     }
 
-    /// Each element is in all results from its own on.
+    /// Each element contributes to all results from its own position on.
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let axis = AlongAxis::read(attributes)?.axis;
         match self {
@@ -88,8 +88,8 @@ impl Family for Scan {
                 Ok(vec![Some(b.reverse(&sums, axis)?)])
             }
             Scan::CumProd => {
-                // The product of all before it, times what flows to each product from it on over that one: no division, so zeros
-                // are right.
+                // The product of all elements before it, times the accumulated gradient of the products from it on.
+                // This form has no division, so it is correct for zeros.
                 let before = shifted(b, b.output(), axis, 1)?;
                 Ok(vec![Some(b.times(&before, &linear_back(b, b.input(0), axis)?)?)])
             }
@@ -121,7 +121,7 @@ impl Family for Scan {
                     all.push(scan(axis).on([input]));
                 }
             }
-            // Whole runs, side by side, and what is left of one.
+            // Complete blocks, several lines side by side, and a partial block.
             all.extend([x([5000]), x([1100, 3])].map(|input| scan(0).on([input]).of([I32, I64])));
             all.push(scan(1).on([x([3, 4, 5])]).of(COMPLEX));
             all.push(scan(-1).on([x([4, 5]).look(Look::Backwards)]).of(COMPLEX));
@@ -151,14 +151,14 @@ impl Family for Scan {
     }
 }
 
-/// What reaches each element of a linear scan from its own result on: the same, from the end, with each factor a step later.
+/// The gradient of a linear scan: the same recurrence from the end, with the factors shifted by one position.
 fn linear_back<B: GradientBuilder>(b: &B, factors: &B::Value, axis: isize) -> Result<B::Value> {
     let later = shifted(b, &b.reverse(factors, axis)?, axis, 0)?;
     let back = b.routine(Scan::Linear, &[&b.reverse(b.grad(), axis)?, &later], AlongAxis { axis })?;
     b.reverse(&back, axis)
 }
 
-/// Elements one place further along an axis, with a number in the first place.
+/// Shifts the elements by one position along an axis and puts a constant in the first place.
 fn shifted<B: GradientBuilder>(b: &B, x: &B::Value, axis: isize, first: i64) -> Result<B::Value> {
     let (dtype, mut shape) = b.describe(x);
     let axis = shape.axis(axis)?;

@@ -1,4 +1,4 @@
-//! Elements that indices along several axes name.
+//! Indexing with index arrays along several axes.
 
 use crate::gradient::Needs;
 use crate::routine::{
@@ -10,61 +10,62 @@ use forerun_base::DType::{self, F32, I32, I64};
 use forerun_base::{Error, ErrorKind, Result, Scalar, Shape};
 
 family! {
-    /// Indices along several axes, as positions among the elements in one dimension, and what is written there. The immediate of
-    /// `positions` is the position of the first element.
+    /// Converts index arrays along several axes to flat positions, and writes values at such positions. The immediate
+    /// of `positions` is the position of the first element.
     Scattering {
         Positions {
             name: "positions",
             inputs: [indices, ...],
             attributes: Axes,
             fallible: true,
-            doc: "positions in one dimension that indices along several axes name",
+            doc: "flat positions of index arrays along several axes",
         }
         Put {
             name: "put",
             inputs: [base, positions, values],
             attributes: Rows,
             fallible: true,
-            doc: "an array with rows at positions overwritten; of several at one position the last stays",
+            doc: "an array with the rows at flat positions overwritten; the last write to a position wins",
         }
         Last {
             name: "is_last",
             inputs: [positions],
             attributes: (),
             fallible: false,
-            doc: "whether no later position is the same",
+            doc: "whether a position does not occur again later",
         }
     }
 }
 
 attributes! {
-    /// The attributes of `positions`, an item for every array of indices.
+    /// The attributes of `positions`; every list has one item per index array.
     Axes {
-        /// The axis that it counts along, for messages.
+        /// The axis of each index array, for error messages.
         axes: List<i64>,
-        /// The axis' extent.
+        /// The extent of each axis.
         extents: List<i64>,
-        /// How far apart the axis' elements are.
+        /// The stride of each axis, in elements.
         strides: List<i64>,
     }
-    /// The attributes of `put`. A position is that of the first element of a row.
+    /// The attributes of `put`. A position refers to the first element of a row.
     Rows {
         /// The extents of a row.
         extents: List<i64>,
-        /// How far apart its elements are in each dimension.
+        /// The strides of a row, in elements.
         strides: List<i64>,
-        /// Empty, or the axis, the extent and the stride by which the second input holds indices in place of positions.
+        /// Empty if the second input holds positions. Otherwise it holds indices, and these are their axis, extent and
+        /// stride.
         index: List<i64>,
     }
 }
 
 impl Rows {
-    /// The axis, the extent and the stride by which the second input holds indices, if it does.
+    /// The axis, extent and stride of the indices, if the second input holds indices.
     pub fn by_index(&self) -> Option<[i64; 3]> {
         self.index[..].try_into().ok()
     }
 
-    /// How many elements a row has.
+    /// The number of elements in a row.
     fn size(&self) -> usize {
         self.extents.iter().fold(1, |size: usize, extent| size.saturating_mul(*extent as usize))
     }
@@ -85,7 +86,7 @@ impl Family for Scattering {
 
     fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize {
         if let (Scattering::Put, Some(rows)) = (self, Rows::decode(attributes)) {
-            // What is moved to the places; the rest is a plain copy, or nothing where the base is taken over.
+            // The cost of the scattered writes. The rest is a plain copy of the base, or free if the base is donated.
             let moved = given[1].1.size().saturating_mul(rows.size());
             return moved.saturating_add(out.1.size() / 8);
         }
@@ -102,7 +103,7 @@ impl Family for Scattering {
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let rows = Rows::read(attributes)?;
         debug_assert!(rows.by_index().is_none(), "a recorded write has positions");
-        // The base gets nothing where it was overwritten.
+        // The gradient of the base is zero where it was overwritten.
         let base = b.if_wanted(0, || {
             let zero = b.full(&Shape::SCALAR, 0, b.describe(b.grad()).0)?;
             b.encoded(self.into(), &[b.grad(), b.input(1), &zero], attributes)
@@ -205,7 +206,7 @@ fn put(given: &[Given], rows: &Rows) -> Result<Given> {
     Ok((dtype, base))
 }
 
-/// What flows to the values: where several went to one place, all of it to the last.
+/// The gradient of the values. If several values were written to one place, only the last one gets a gradient.
 fn written<B: GradientBuilder>(b: &B, rows: &Rows) -> Result<B::Value> {
     let positions = b.input(1);
     let mut places = positions.clone();

@@ -1,4 +1,4 @@
-//! Where values belong among sorted numbers.
+//! Searching in sorted arrays.
 
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
@@ -6,35 +6,35 @@ use forerun_base::DType::{self, C64, F32, F64, I32, I64};
 use forerun_base::Result;
 
 family! {
-    /// Searches among sorted numbers; `among` sorts them itself.
+    /// Searching in sorted arrays; `among` sorts its second input itself.
     Search {
         Sorted {
             name: "searchsorted",
             inputs: [sorted, x],
             attributes: Side,
             fallible: false,
-            doc: "places where values would be put into numbers in order",
+            doc: "insertion points of values in a sorted vector",
         }
         Digitize {
             name: "digitize",
             inputs: [bins, x],
             attributes: Side,
             fallible: true,
-            doc: "numbers of the intervals that values lie in; edges rise or fall",
+            doc: "the bin index of each value; edges are monotonic",
         }
         Among {
             name: "among",
             inputs: [others, x],
             attributes: (),
             fallible: false,
-            doc: "whether values are among others, in any order",
+            doc: "whether each value occurs in another vector, in any order",
         }
         Interp {
             name: "interp",
             inputs: [points, x, values],
             attributes: Ends,
             fallible: false,
-            doc: "values between points, which rise, on straight lines",
+            doc: "linear interpolation between increasing points",
         }
     }
 }
@@ -42,14 +42,15 @@ family! {
 attributes! {
     /// The attributes of `searchsorted` and `digitize`.
     Side {
-        /// Whether a value belongs behind those that are equal to it; for `digitize`, whether intervals include their right edge.
+        /// Whether a value is inserted after equal elements; for `digitize`, whether intervals include their right
+        /// edge.
         right: bool,
     }
     /// The attributes of `interp`.
     Ends {
-        /// The value before the first point, if it is not the first value.
+        /// The result left of the first point; by default the first value.
         left: Option<f64>,
-        /// The value behind the last point, if it is not the last value.
+        /// The result right of the last point; by default the last value.
         right: Option<f64>,
     }
 }
@@ -63,7 +64,7 @@ impl Family for Search {
         }
         let ((dtype, shape), (other, values)) = (given[0], given[1]);
         if shape.rank() != 1 {
-            return invalid(format!("numbers in order have one dimension, not {shape}"));
+            return invalid(format!("the sorted array must have one dimension, got shape {shape}"));
         }
         if dtype != other {
             return mistyped(format!("dtypes differ: {dtype} and {other}"));
@@ -76,7 +77,7 @@ impl Family for Search {
                     return mistyped(format!("not defined for {dtype}"));
                 }
                 if given[2] != given[0] || shape[0] == 0 {
-                    let text = format!("points {shape} and values {} are not vectors of one length", given[2].1);
+                    let text = format!("points {shape} and values {} must be vectors of equal length", given[2].1);
                     return invalid(text);
                 }
                 Ok((dtype, values))
@@ -108,7 +109,7 @@ impl Family for Search {
             all.push(search(right).on([x([0]), x([3])]));
             all.push(search(right).on([rising(), x([3, 4])]).of(COMPLEX));
         }
-        let flat = "searchsorted: numbers in order have one dimension";
+        let flat = "searchsorted: the sorted array must have one dimension";
         all.push(search(false).on([x([2, 2]), x([3])]).fails(flat));
         let mixed = search(false).on([x([2]).dtype(I32), x([3]).dtype(I64)]);
         all.push(mixed.fails("searchsorted: dtypes differ: int32 and int64"));
@@ -129,7 +130,7 @@ fn among() -> Vec<Sample> {
         }
         all.push(call("among").on([others, x([40]).values(Values::Special)]));
     }
-    let error = "among: numbers in order have one dimension, not (2, 2)";
+    let error = "among: the sorted array must have one dimension, got shape (2, 2)";
     all.push(call("among").on([x([2, 2]), x([3])]).fails(error));
     all
 }
@@ -143,7 +144,7 @@ fn interp() -> Vec<Sample> {
         all.push(interp().with("left", -1.5).with("right", 0.0).on([rising(7), input.clone(), x([7])]));
         all.push(interp().on([rising(1), input, x([1])]));
     }
-    all.push(interp().on([x([0]), x([3]), x([0])]).fails("interp: points (0,) and values (0,) are not vectors"));
+    all.push(interp().on([x([0]), x([3]), x([0])]).fails("interp: points (0,) and values (0,) must be vectors"));
     all.push(interp().on([x([2]), x([3]), x([2])]).of([I32]).fails("interp: not defined for int32"));
     all
 }

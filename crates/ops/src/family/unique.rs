@@ -1,7 +1,7 @@
-//! Equal elements that lie side by side, as groups.
+//! Groups of equal adjacent elements.
 //!
-//! How many groups there are is known only when they were counted: the last number of [`Unique::Groups`] says it. A caller that
-//! wants one result a group reads that number and asks [`Unique::Starts`] for as many.
+//! The number of groups depends on the data: it is the last element of the result of [`Unique::Groups`]. A caller that
+//! wants one result per group reads that number and passes it to [`Unique::Starts`].
 
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
@@ -16,21 +16,21 @@ family! {
             inputs: [x],
             attributes: Equality,
             fallible: false,
-            doc: "number of the group of each element, or row, among neighbours that are equal",
+            doc: "the group number of each element or row; equal neighbours form a group",
         }
         Starts {
             name: "group_starts",
             inputs: [groups],
             attributes: Groups,
             fallible: true,
-            doc: "where each group starts, of numbers that rise by one",
+            doc: "the start of each group, from group numbers that increase by one",
         }
         RowOrder {
             name: "row_order",
             inputs: [x],
             attributes: (),
             fallible: false,
-            doc: "indices that put the rows of a matrix in order, by their first column first",
+            doc: "indices that sort the rows of a matrix in lexicographic order",
         }
     }
 }
@@ -38,12 +38,12 @@ family! {
 attributes! {
     /// The attributes of `groups`.
     Equality {
-        /// Whether one NaN equals another.
+        /// Whether NaN equals NaN.
         equal_nan: bool,
     }
     /// The attributes of `group_starts`.
     Groups {
-        /// How many groups there are.
+        /// The number of groups.
         count: i64,
     }
 }
@@ -96,7 +96,7 @@ impl Family for Unique {
         let starts = |count: i64| call("group_starts").with("count", count).of([I64]);
         let rising = || x([9]).values(Values::Rising);
         all.push(starts(5).on([rising()]));
-        all.push(starts(4).on([rising()]).fails("group_starts: the numbers are not"));
+        all.push(starts(4).on([rising()]).fails("group_starts: the group numbers do not"));
         all.push(starts(4).on([x([3])]).fails("group_starts: 4 groups of 3"));
         all.push(starts(1).on([x([3])]).of([F32]).fails("group_starts: groups must be int64"));
         for input in [x([6, 2]), x([5, 1]), x([0, 2]), x([3, 0]), x([4, 5]).look(Look::Transposed)] {

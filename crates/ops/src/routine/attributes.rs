@@ -1,30 +1,30 @@
-//! Attributes of routines: what an op must know beyond its inputs, by name and type.
+//! Attributes of routines: named, typed parameters besides the inputs.
 //!
-//! A struct with a field for each attribute is the typed form; [`Encoded`], a list of integers, is the form that signatures and
-//! kernels store and compare. Only this module knows how one becomes the other.
+//! A struct with a field per attribute is the typed form. [`Encoded`], a list of integers, is the form that signatures
+//! and kernels store and compare. Only this module converts between them.
 
 use forerun_base::{Error, ErrorKind, Result};
 use smallvec::SmallVec;
 use std::slice::Iter;
 
-/// Attributes as integers: one for each attribute, two for an optional one, and for a list its length and its items.
+/// Attributes as integers: one per attribute, two for an optional one; a list is its length followed by its items.
 pub type Encoded = SmallVec<[i64; 8]>;
 
-/// A list among attributes. A short one takes no allocation.
+/// A list attribute. Short lists do not allocate.
 pub type List<T> = SmallVec<[T; 4]>;
 
-/// What an attribute can be.
+/// The type of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeKind {
-    /// An axis of the first input; negative ones count from the end. It is the first attribute of its op.
+    /// An axis of the first input; negative values count from the end. It is always the first attribute of its op.
     Axis,
     /// An integer.
     Integer,
-    /// A truth value; false if it is left out.
+    /// A truth value; false by default.
     Flag,
     /// A float.
     Float,
-    /// A float that may be left out.
+    /// An optional float.
     OptionalFloat,
     /// Integers.
     Integers,
@@ -37,22 +37,22 @@ pub enum AttributeKind {
 pub struct Attribute {
     /// Its name in every frontend.
     pub name: &'static str,
-    /// What it is.
+    /// Its type.
     pub kind: AttributeKind,
 }
 
-/// The attributes of a routine, as a struct with a field each.
+/// The attributes of a routine, as a struct with one field each.
 pub trait Attributes: Sized {
-    /// Names and kinds, in the order of the fields.
+    /// Names and types, in field order.
     const LIST: &'static [Attribute];
 
-    /// As integers.
+    /// Encodes as integers.
     fn encode(&self) -> Encoded;
 
-    /// From integers, if they are what [`Self::encode`] gives.
+    /// Decodes integers; `None` if they are not the output of [`Self::encode`].
     fn decode(encoded: &[i64]) -> Option<Self>;
 
-    /// From integers, or an error that names the attributes.
+    /// Decodes integers, or fails with an error that names the attributes.
     fn read(encoded: &[i64]) -> Result<Self> {
         Self::decode(encoded).ok_or_else(|| {
             let names: Vec<&str> = Self::LIST.iter().map(|attribute| attribute.name).collect();
@@ -73,15 +73,15 @@ impl Attributes for () {
     }
 }
 
-/// A type that a field of attributes may have.
+/// A field type of attribute structs.
 pub(crate) trait AttributeType: Sized {
-    /// What frontends pass for it.
+    /// The type that frontends pass.
     const KIND: AttributeKind;
 
-    /// Appends it.
+    /// Appends the encoding.
     fn encode(&self, to: &mut Encoded);
 
-    /// Takes it from the front.
+    /// Decodes from the front of the iterator.
     fn decode(from: &mut Iter<'_, i64>) -> Option<Self>;
 }
 
@@ -135,7 +135,7 @@ impl AttributeType for Option<f64> {
     }
 }
 
-/// Declares attributes: a documented struct with a documented field for each.
+/// Declares attributes: a documented struct with documented fields.
 macro_rules! attributes {
     ($($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $type:ty),+ $(,)? })+) => {$(
         $(#[$meta])*
@@ -167,14 +167,14 @@ macro_rules! attributes {
 pub(crate) use attributes;
 
 attributes! {
-    /// The attribute of an op that works along an axis.
+    /// The attribute of ops that work along one axis.
     AlongAxis {
         /// The axis.
         axis: isize,
     }
 }
 
-/// An attribute, or another argument that is no array, as frontends pass it.
+/// An argument that is not an array, as frontends pass it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A truth value.
@@ -207,7 +207,7 @@ impl<const N: usize> From<[i64; N]> for Value {
     }
 }
 
-/// Encodes attributes that were passed by name. Flags and optional ones may be left out.
+/// Encodes attributes that are passed by name. Flags and optional attributes may be omitted.
 pub(crate) fn encode_named(declared: &[Attribute], named: &[(&str, Value)]) -> Result<Encoded> {
     let refused = |text: String| Err(Error::new(ErrorKind::Type, text));
     if let Some((name, _)) = named.iter().find(|(name, _)| declared.iter().all(|attribute| attribute.name != *name)) {
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     attributes! {
-        /// One of each kind.
+        /// One attribute of each type.
         Every {
             /// An axis.
             axis: isize,

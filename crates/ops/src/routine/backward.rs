@@ -1,5 +1,5 @@
-//! What gradient rules are written with: ops on values that the catalogue cannot see. Whoever records ops implements
-//! [`GradientBuilder`] once, over its arrays; a rule runs on any of them, and what it builds differentiates again.
+//! The interface that gradient rules use: ops on opaque values. A recorder of ops implements [`GradientBuilder`] once
+//! for its arrays. A rule runs on any implementation, and its result can be differentiated again.
 
 use crate::family::Routine;
 use crate::routine::{Attributes, Given};
@@ -7,15 +7,15 @@ use crate::{Beyond, Point, ReduceKind};
 use forerun_base::{DType, Result, Scalar, Shape};
 use std::ops::Range;
 
-/// What flows back to each input of a routine.
+/// The gradient of each input of a routine.
 pub(crate) type Flows<B> = Result<Vec<Option<<B as GradientBuilder>::Value>>>;
 
-/// What a gradient rule means for complex numbers.
+/// How a gradient rule applies to complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComplexGradient {
-    /// The routine moves or adds elements: the rule holds as it is.
+    /// The routine moves or adds elements: the rule applies unchanged.
     Same,
-    /// The routine is a holomorphic function: the rule holds for the conjugates of what flows back.
+    /// The routine is holomorphic: the rule applies to conjugated gradients.
     Conjugate,
     /// There is no rule.
     Undefined,
@@ -26,7 +26,7 @@ pub enum ComplexGradient {
 pub enum GradientOperand<'a, V> {
     /// A value.
     Value(&'a V),
-    /// A number without a width.
+    /// A scalar without a dtype.
     Number(Scalar),
 }
 
@@ -36,23 +36,23 @@ impl<'a, V> From<&'a V> for GradientOperand<'a, V> {
     }
 }
 
-/// The ops that gradient rules are made of, and what a rule may read of the recorded call.
+/// The ops available to gradient rules, and the parts of the recorded call that a rule may read.
 pub trait GradientBuilder {
     /// An array, recorded or computed.
     type Value: Clone;
 
-    /// An input of the recorded call that the rule declared.
+    /// Input `i` of the recorded call; the rule must have declared that it needs it.
     fn input(&self, i: usize) -> &Self::Value;
-    /// The result of the recorded call, if the rule declared it.
+    /// The result of the recorded call; the rule must have declared that it needs it.
     fn output(&self) -> &Self::Value;
-    /// What flows back to the result.
+    /// The gradient of the result.
     fn grad(&self) -> &Self::Value;
-    /// What flows back to a part of the dense result, as a vector; `None` if nothing does. Where the parts of a packed result were read
-    /// one by one, this takes no zeros for the others.
+    /// The gradient of a range of the elements of the result, as a vector; `None` if it is zero. Where parts of a packed result were read
+    /// as views, this creates no zeros for the other parts.
     fn grad_range(&self, range: Range<usize>) -> Result<Option<Self::Value>>;
-    /// Whether somebody wants what flows back to an input.
+    /// Whether the gradient of input `i` is wanted.
     fn wants(&self, i: usize) -> bool;
-    /// Dtype and shape of an input of the recorded call, declared or not.
+    /// Dtype and shape of input `i` of the recorded call, whether declared or not.
     fn given(&self, i: usize) -> Given;
     /// Dtype and shape of a value.
     fn describe(&self, x: &Self::Value) -> Given;
@@ -61,25 +61,25 @@ pub trait GradientBuilder {
     fn pointwise(&self, point: Point, operands: &[GradientOperand<'_, Self::Value>]) -> Result<Self::Value>;
     /// A reduction over axes.
     fn reduce(&self, kind: ReduceKind, x: &Self::Value, axes: &[isize], keepdims: bool) -> Result<Self::Value>;
-    /// The mean over axes, which are kept with extent 1.
+    /// The mean over axes; they are kept with extent 1.
     fn mean(&self, x: &Self::Value, axes: &[isize]) -> Result<Self::Value>;
     /// A product of stacked matrices.
     fn matmul(&self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value>;
     /// The same elements in another dtype.
     fn cast(&self, x: &Self::Value, dtype: DType) -> Result<Self::Value>;
-    /// One number everywhere.
+    /// An array filled with one number.
     fn full(&self, shape: &Shape, number: i64, dtype: DType) -> Result<Self::Value>;
     /// Integers from `start` up to `stop`, as int64.
     fn arange(&self, start: i64, stop: i64) -> Result<Self::Value>;
-    /// A square matrix with ones on its diagonal.
+    /// The identity matrix.
     fn eye(&self, n: usize, dtype: DType) -> Result<Self::Value>;
     /// The elements in another shape; one extent may be -1.
     fn reshape(&self, x: &Self::Value, dims: &[isize]) -> Result<Self::Value>;
-    /// The axes in another order.
+    /// A permutation of the axes.
     fn transpose(&self, x: &Self::Value, axes: &[isize]) -> Result<Self::Value>;
-    /// Another axis of extent 1.
+    /// Inserts an axis of extent 1.
     fn expand_dims(&self, x: &Self::Value, axis: isize) -> Result<Self::Value>;
-    /// A part of an axis, as a Python slice names it.
+    /// A Python-style slice of one axis.
     fn slice(
         &self,
         x: &Self::Value,
@@ -90,14 +90,14 @@ pub trait GradientBuilder {
     ) -> Result<Self::Value>;
     /// The values one after another along an axis.
     fn concatenate(&self, parts: &[&Self::Value], axis: isize) -> Result<Self::Value>;
-    /// Rows that indices name along an axis.
+    /// Rows along an axis, selected by indices.
     fn take(&self, x: &Self::Value, indices: &Self::Value, axis: isize, beyond: Beyond) -> Result<Self::Value>;
     /// Whether the device that the values are on has a kernel for the routine.
     fn has_kernel(&self, routine: Routine, inputs: &[&Self::Value]) -> bool;
     /// A routine with encoded attributes.
     fn encoded(&self, routine: Routine, inputs: &[&Self::Value], attributes: &[i64]) -> Result<Self::Value>;
 
-    /// A routine.
+    /// A routine with typed attributes.
     fn routine(
         &self,
         routine: impl Into<Routine>,
@@ -107,7 +107,7 @@ pub trait GradientBuilder {
         self.encoded(routine.into(), inputs, &attributes.encode())
     }
 
-    /// What the closure computes, if somebody wants what flows back to input `i`.
+    /// Calls the closure if the gradient of input `i` is wanted.
     fn if_wanted(&self, i: usize, flow: impl FnOnce() -> Result<Self::Value>) -> Result<Option<Self::Value>> {
         self.wants(i).then(flow).transpose()
     }
@@ -117,12 +117,12 @@ pub trait GradientBuilder {
         self.describe(x).1
     }
 
-    /// Zeros with the shape of input `i` and the dtype of what flows back.
+    /// Zeros with the shape of input `i` and the dtype of the gradient.
     fn zeros_of(&self, i: usize) -> Result<Self::Value> {
         self.full(&self.given(i).1, 0, self.describe(self.grad()).0)
     }
 
-    /// A pointwise op of two values.
+    /// A pointwise op of two operands.
     fn binary(&self, point: Point, a: &Self::Value, b: &Self::Value) -> Result<Self::Value> {
         self.pointwise(point, &[a.into(), b.into()])
     }
@@ -142,7 +142,7 @@ pub trait GradientBuilder {
         self.binary(Point::Subtract, a, b)
     }
 
-    /// The other sign.
+    /// The negative.
     fn negative(&self, x: &Self::Value) -> Result<Self::Value> {
         self.pointwise(Point::Negative, &[x.into()])
     }

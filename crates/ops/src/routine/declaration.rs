@@ -1,4 +1,4 @@
-//! How a family is declared, and the enum of all routines that follows from the declarations.
+//! The declaration of routine families, and the enum of all routines generated from them.
 
 use super::attributes::{AttributeKind, Encoded, Value, encode_named};
 use super::backward::{ComplexGradient, Flows, GradientBuilder};
@@ -12,61 +12,63 @@ use std::sync::LazyLock;
 /// Dtype and shape of an input or of the result.
 pub type Given = (DType, Shape);
 
-/// What a family declares about its routines beside their rows.
+/// The properties of a family's routines that are not in their rows.
 pub(crate) trait Family: Copy {
-    /// The dtype and shape of the result, or why there is none. There are as many inputs as the row says.
+    /// The dtype and shape of the result, or an error. The number of inputs matches the row.
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given>;
 
-    /// A rough count of the work, about a nanosecond each.
+    /// A rough estimate of the run time in nanoseconds.
     fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize;
 
-    /// Calls that the tests of every frontend make. Each routine has some, and one that fails if it can.
+    /// Calls for the tests of every frontend. Each routine has some, including one that fails if the routine can fail.
     fn samples() -> Vec<Sample>;
 
-    /// Which values the gradient for input `i` reads again; `None` if nothing flows back to it.
+    /// The values that the gradient of input `i` reads; `None` if the input has no gradient.
     fn needs(self, _: usize) -> Option<Needs> {
         None
     }
 
-    /// What flows back to each input, for a routine with [`Self::needs`]; it reads no value that these leave out.
+    /// The gradient of each input, for a routine with [`Self::needs`]. It must not read values that `needs` does not
+    /// name.
     fn gradient<B: GradientBuilder>(self, _: &B, _: &[i64]) -> Flows<B> {
         unreachable!("a routine without needs is never on the tape")
     }
 
-    /// Whether the gradient asks for what flows to ranges of a packed result, and never for all of it.
+    /// Whether the gradient rule reads the gradients of ranges of a packed result, and never that of the whole.
     fn reads_ranges(self) -> bool {
         false
     }
 
-    /// What [`Self::gradient`] means for complex numbers.
+    /// How [`Self::gradient`] applies to complex numbers.
     fn complex_gradient(self) -> ComplexGradient {
         ComplexGradient::Same
     }
 
-    /// How many of the record's immediates it takes.
+    /// The number of the record's immediates that it uses.
     fn scalars(self) -> usize {
         0
     }
 
-    /// How many blocks of random numbers the result takes; its immediates are then the key and the first block.
+    /// The number of blocks of random numbers that the result uses. If not 0, its immediates are the key and the first
+    /// block.
     fn blocks(self, _: &Given) -> u64 {
         0
     }
 
-    /// Whether its result may take the place of its first input, of which it then writes only what changes. It says whether it
-    /// fails before it does so.
+    /// Whether it can write its result over its first input, changing only some elements. Such a routine must detect
+    /// failures before it writes.
     fn in_place(self) -> bool {
         false
     }
 
-    /// Whether it is defined for complex numbers.
+    /// Whether it accepts complex numbers.
     fn takes_complex(self) -> bool {
         false
     }
 }
 
-/// Declares a family and its routines: name in every frontend, inputs (`[x, ...]` for one or more), attributes, whether it can fail
-/// when it runs, and what it computes.
+/// Declares a family and its routines: name in every frontend, inputs (`[x, ...]` for one or more), attributes, whether
+/// it can fail at run time, and a description.
 macro_rules! family {
     ($(#[$meta:meta])* $family:ident { $($routine:ident {
         name: $name:literal, inputs: $inputs:tt, attributes: $attributes:ty, fallible: $fallible:literal, doc: $doc:literal $(,)?
@@ -79,10 +81,10 @@ macro_rules! family {
         }
 
         impl $family {
-            /// All of them.
+            /// Every routine of the family.
             pub const ALL: &'static [$family] = &[$($family::$routine),+];
 
-            /// Its row of the catalogue.
+            /// The row in the catalogue.
             pub fn row(self) -> &'static $crate::OpRow {
                 static ROWS: &[$crate::OpRow] = &[$($crate::OpRow {
                     name: $name,
@@ -95,7 +97,7 @@ macro_rules! family {
                 &ROWS[self as usize]
             }
 
-            /// Its attributes.
+            /// The declared attributes.
             pub fn attributes(self) -> &'static [$crate::Attribute] {
                 match self {
                     $($family::$routine => <$attributes as $crate::Attributes>::LIST,)+
@@ -110,7 +112,7 @@ macro_rules! family {
 }
 pub(crate) use family;
 
-/// The enum of all routines, from the families that a folder holds.
+/// Generates the enum of all routines from the list of families.
 macro_rules! families {
     ($($family:ident)+) => {
         use $crate::gradient::Needs;
@@ -118,7 +120,7 @@ macro_rules! families {
         use $crate::routine::{Attribute, ComplexGradient, Family, Given, GradientBuilder};
         use forerun_base::Result;
 
-        /// A routine, by family.
+        /// A routine of any family.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Routine {
             $(#[doc = concat!("A routine of the family [`", stringify!($family), "`].")] $family($family),)+
@@ -145,12 +147,12 @@ macro_rules! families {
                 all
             }
 
-            /// Its row of the catalogue.
+            /// The row in the catalogue.
             pub fn row(self) -> &'static OpRow {
                 match self { $(Routine::$family(r) => r.row(),)+ }
             }
 
-            /// Its attributes.
+            /// The declared attributes.
             pub fn attributes(self) -> &'static [Attribute] {
                 match self { $(Routine::$family(r) => r.attributes(),)+ }
             }
@@ -159,42 +161,43 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.infer(given, attributes),)+ }
             }
 
-            /// A rough count of the work, about a nanosecond each.
+            /// A rough estimate of the run time in nanoseconds.
             pub fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize {
                 match self { $(Routine::$family(r) => r.cost(given, out, attributes),)+ }
             }
 
-            /// Which values the gradient for input `i` reads again; `None` if nothing flows back to it.
+            /// The values that the gradient of input `i` reads; `None` if the input has no gradient.
             pub fn needs(self, i: usize) -> Option<Needs> {
                 match self { $(Routine::$family(r) => r.needs(i),)+ }
             }
 
-            /// What flows back to each input; `None` for those that the builder does not want.
+            /// The gradient of each input; `None` for those that the builder does not want.
             pub fn gradient<B: GradientBuilder>(self, builder: &B, attributes: &[i64]) -> Result<Vec<Option<B::Value>>> {
                 match self { $(Routine::$family(r) => r.gradient(builder, attributes),)+ }
             }
 
-            /// Whether the gradient asks for what flows to ranges of a packed result, and never for all of it.
+            /// Whether the gradient rule reads the gradients of ranges of a packed result, and never that of the whole.
             pub fn reads_ranges(self) -> bool {
                 match self { $(Routine::$family(r) => r.reads_ranges(),)+ }
             }
 
-            /// What [`Self::gradient`] means for complex numbers.
+            /// How [`Self::gradient`] applies to complex numbers.
             pub fn complex_gradient(self) -> ComplexGradient {
                 match self { $(Routine::$family(r) => r.complex_gradient(),)+ }
             }
 
-            /// How many of the record's immediates it takes.
+            /// The number of the record's immediates that it uses.
             pub fn scalars(self) -> usize {
                 match self { $(Routine::$family(r) => r.scalars(),)+ }
             }
 
-            /// How many blocks of random numbers it takes; its immediates are then the key and the first block.
+            /// The number of blocks of random numbers that it uses. If not 0, its immediates are the key and the first
+            /// block.
             pub fn blocks(self, out: &Given) -> u64 {
                 match self { $(Routine::$family(r) => r.blocks(out),)+ }
             }
 
-            /// Whether its result may take the place of its first input, of which it then writes only what changes.
+            /// Whether it can write its result over its first input, changing only some elements.
             pub fn in_place(self) -> bool {
                 match self { $(Routine::$family(r) => r.in_place(),)+ }
             }
@@ -203,7 +206,7 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.takes_complex(),)+ }
             }
 
-            /// A code of its own, below 0x300.
+            /// A unique code below 0x300.
             pub(crate) fn code(self) -> u16 {
                 let mut first = 0;
                 $(
@@ -232,7 +235,7 @@ impl Routine {
         NAMES.get(name).copied()
     }
 
-    /// The dtype and shape of the result, or why there is none.
+    /// The dtype and shape of the result, or an error.
     pub fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         let arity = self.row().arity.map_or(given.len(), usize::from);
         let complex = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex);
@@ -244,24 +247,24 @@ impl Routine {
         inferred.map_err(|e| e.in_op(self.name()))
     }
 
-    /// Encodes attributes that were passed by name. Flags and optional ones may be left out.
+    /// Encodes attributes that are passed by name. Flags and optional attributes may be omitted.
     pub fn encode(self, named: &[(&str, Value)]) -> Result<Encoded> {
         encode_named(self.attributes(), named).map_err(|e| e.in_op(self.name()))
     }
 
-    /// The axis that it works along, if it has one.
+    /// The axis that the routine works along, if any.
     pub fn axis(self, attributes: &[i64]) -> Option<isize> {
         let has_axis = self.attributes().first().is_some_and(|first| first.kind == AttributeKind::Axis);
         attributes.first().filter(|_| has_axis).map(|axis| *axis as isize)
     }
 }
 
-/// An error about values.
+/// A value error.
 pub(crate) fn invalid<T>(text: impl Into<String>) -> Result<T> {
     Err(Error::new(ErrorKind::Value, text.into()))
 }
 
-/// An error about dtypes.
+/// A dtype error.
 pub(crate) fn mistyped<T>(text: impl Into<String>) -> Result<T> {
     Err(Error::new(ErrorKind::Type, text.into()))
 }

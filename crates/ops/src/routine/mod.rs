@@ -1,11 +1,11 @@
-//! What a routine is: a structured op that is one function over dense arrays. Routines come in families, one file each in
+//! Routines: structured ops that are one function over dense arrays. They are grouped into families, one file each in
 //! [`crate::family`].
 //!
-//! A routine has one result. One that computes several (a decomposition) packs them one after another into one dimension, and its
-//! caller takes views. Attributes (an axis, a flag) are part of its signature; what changes from call to call (random keys) goes into
-//! the record's immediates.
+//! A routine has one result. A routine that computes several, such as a decomposition, packs them into one dimension,
+//! and its caller takes views. Attributes (an axis, a flag) are part of the signature; parameters that change from call
+//! to call (random keys) are immediates of the record.
 //!
-//! Invariant: a family is declared by one [`family!`] table and an implementation of [`Family`], in one file.
+//! Invariant: a family is declared by one [`family!`] table and one implementation of [`Family`], in one file.
 
 mod attributes;
 mod backward;

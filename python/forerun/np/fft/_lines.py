@@ -63,7 +63,7 @@ def points_of(op: str, n: SupportsIndex | None, given: int) -> int:
     """Return the requested number of points, or the extent of the axis."""
     points = given if n is None else index(n)
     if points < 1:
-        raise ValueError(f"{op}: no transform of {points} points")
+        raise ValueError(f"{op}: cannot transform {points} points")
     return points
 
 

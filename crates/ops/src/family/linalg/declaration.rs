@@ -1,4 +1,4 @@
-//! What linear algebra computes, and for which matrices.
+//! Declarations and inference of linear algebra routines.
 
 use super::{gradient, samples};
 use crate::gradient::Needs;
@@ -9,15 +9,15 @@ use crate::samples::Sample;
 use forerun_base::{DType, Result, Shape};
 
 family! {
-    /// Factorisations and solutions. Several results are packed one after another: all first results of the stack, then all second
-    /// ones. Those that are real among complex ones have no imaginary part.
+    /// Factorisations and solvers. Several results are packed one after another: the first result of all matrices, then
+    /// the second result of all matrices. Real results of a complex decomposition have imaginary part 0.
     Linalg {
         Cholesky {
             name: "cholesky",
             inputs: [x],
             attributes: Triangle,
             fallible: true,
-            doc: "the triangular factor whose product with its adjoint is the matrix",
+            doc: "Cholesky factors",
         }
         Det {
             name: "det",
@@ -31,7 +31,7 @@ family! {
             inputs: [x],
             attributes: (),
             fallible: false,
-            doc: "signs of determinants, then the logarithms of their moduli",
+            doc: "signs of determinants, then the logarithms of their absolute values",
         }
         Inv {
             name: "inv",
@@ -52,56 +52,56 @@ family! {
             inputs: [a, b],
             attributes: Triangular,
             fallible: true,
-            doc: "solutions of a x = b where one half of a counts",
+            doc: "solutions of a x = b for a triangular matrix a",
         }
         Qr {
             name: "qr",
             inputs: [x],
             attributes: Completeness,
             fallible: false,
-            doc: "an orthogonal factor, then an upper triangular one",
+            doc: "QR decomposition: q, then r",
         }
         Svd {
             name: "svd",
             inputs: [x],
             attributes: Completeness,
             fallible: true,
-            doc: "left singular vectors, then singular values, then right ones",
+            doc: "singular value decomposition: u, then the singular values, then vh",
         }
         Svdvals {
             name: "svdvals",
             inputs: [x],
             attributes: (),
             fallible: true,
-            doc: "singular values, largest first",
+            doc: "singular values in descending order",
         }
         Eigh {
             name: "eigh",
             inputs: [x],
             attributes: Triangle,
             fallible: true,
-            doc: "eigenvalues of symmetric matrices, smallest first, then eigenvectors",
+            doc: "eigenvalues of Hermitian matrices in ascending order, then eigenvectors",
         }
         Eigvalsh {
             name: "eigvalsh",
             inputs: [x],
             attributes: Triangle,
             fallible: true,
-            doc: "eigenvalues of symmetric matrices, smallest first",
+            doc: "eigenvalues of Hermitian matrices in ascending order",
         }
         Eig {
             name: "eig",
             inputs: [x],
             attributes: (),
             fallible: true,
-            doc: "eigenvalues of any matrices, then eigenvectors, complex all",
+            doc: "complex eigenvalues of general matrices, then eigenvectors",
         }
         Eigvals {
             name: "eigvals",
             inputs: [x],
             attributes: (),
             fallible: true,
-            doc: "eigenvalues of any matrices, complex all",
+            doc: "complex eigenvalues of general matrices",
         }
     }
 }
@@ -109,7 +109,7 @@ family! {
 attributes! {
     /// The attributes of `cholesky`, `eigh` and `eigvalsh`.
     Triangle {
-        /// Whether the half above the diagonal is read, and for `cholesky` computed.
+        /// Whether the upper triangle is read, and, for `cholesky`, returned.
         upper: bool,
     }
     /// The attributes of `inv`.
@@ -119,49 +119,49 @@ attributes! {
     }
     /// The attributes of `solve_triangular`.
     Triangular {
-        /// Whether the half below the diagonal counts.
+        /// Whether the lower triangle is used.
         lower: bool,
         /// Whether the matrix is transposed.
         transposed: bool,
-        /// Whether the diagonal is taken to be 1.
+        /// Whether the diagonal is assumed to be 1.
         unit: bool,
     }
     /// The attributes of `qr` and `svd`.
     Completeness {
-        /// Whether all columns of orthogonal factors are computed, or only those that take part.
+        /// Whether all columns of orthogonal factors are computed, instead of the first `min(rows, columns)`.
         complete: bool,
     }
 }
 
-/// What a factorisation of a stack of matrices has to know of it.
+/// The dimensions of a stack of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// How many matrices there are.
+    /// The number of matrices.
     pub count: usize,
-    /// Their rows.
+    /// Rows of each matrix.
     pub rows: usize,
-    /// Their columns.
+    /// Columns of each matrix.
     pub columns: usize,
 }
 
 impl Stack {
-    /// The stack that an array of this shape is; it has two dimensions at least.
+    /// The stack in an array of this shape, which has at least two dimensions.
     pub fn of(shape: &Shape) -> Stack {
         let lead = shape.rank() - 2;
         Stack { count: shape[..lead].iter().product(), rows: shape[lead], columns: shape[lead + 1] }
     }
 
-    /// The smaller of both extents.
+    /// The smaller of `rows` and `columns`.
     pub fn least(&self) -> usize {
         self.rows.min(self.columns)
     }
 
-    /// Columns of the orthogonal factor on the left: those that take part, or all.
+    /// The number of columns of the left orthogonal factor.
     pub fn kept(&self, complete: bool) -> usize {
         if complete { self.rows } else { self.least() }
     }
 
-    /// Rows of the orthogonal factor on the right: those that take part, or all.
+    /// The number of rows of the right orthogonal factor.
     pub fn kept_right(&self, complete: bool) -> usize {
         if complete { self.columns } else { self.least() }
     }
@@ -182,7 +182,7 @@ fn square(shape: &Shape) -> Result<Stack> {
     Ok(stack)
 }
 
-/// The shape of the stack, with other dimensions behind it.
+/// The shape of the stack with the last two dimensions replaced.
 fn behind(shape: &Shape, last: &[usize]) -> Shape {
     let lead = &shape[..shape.rank() - 2];
     Shape::of(&[lead, last].concat())
@@ -221,7 +221,7 @@ impl Family for Linalg {
                     && right.1[..shape.rank() - 1] == shape[..shape.rank() - 1];
                 if !fits {
                     let (rows, dtypes) = (of.rows, right.0);
-                    let text = format!("{dtypes} {} has not {rows} rows for each {dtype} matrix of {shape}", right.1);
+                    let text = format!("{dtypes} {} does not have {rows} rows for each {dtype} matrix of {shape}", right.1);
                     return invalid(text);
                 }
                 right.1
@@ -276,7 +276,7 @@ impl Family for Linalg {
             Linalg::Det => Some(Needs { inputs: 1, output: true }),
             Linalg::Eig | Linalg::Eigvals => Some(Needs::NOTHING),
             Linalg::Slogdet | Linalg::Svdvals | Linalg::Eigvalsh => Some(Needs::input(0)),
-            // What flows to the right-hand side needs the matrix, what flows to the matrix the solution as well.
+            // The gradient of the right-hand side needs the matrix; the gradient of the matrix also needs the solution.
             Linalg::Solve | Linalg::SolveTriangular if i == 1 => Some(Needs::input(0)),
             Linalg::Solve | Linalg::SolveTriangular => Some(Needs { inputs: 1, output: true }),
         }

@@ -1,4 +1,4 @@
-//! What flows back through linear algebra. The rules are made of products and routines, so most differentiate again.
+//! Gradients of linear algebra. The rules consist of products and routines, so most can be differentiated again.
 
 use super::{Completeness, Inversion, Linalg, Stack, Triangle, Triangular};
 use crate::Point;
@@ -41,7 +41,7 @@ pub(super) fn flows<B: GradientBuilder>(routine: Linalg, b: &B, attributes: &[i6
         Linalg::Qr => {
             let k = stack.kept(Completeness::read(attributes)?.complete);
             if k > stack.least() {
-                let text = format!("no gradient of all {k} columns of q for matrices of {shape}");
+                let text = format!("no gradient for all {k} columns of q for matrices of {shape}");
                 return Err(Error::new(ErrorKind::Value, text).in_op("qr"));
             }
             let parts = |x: &B::Value| split(b, x, &shape, &[&[stack.rows, k], &[k, stack.columns]]);
@@ -49,7 +49,7 @@ pub(super) fn flows<B: GradientBuilder>(routine: Linalg, b: &B, attributes: &[i6
         }
         Linalg::Svd => {
             if Completeness::read(attributes)?.complete && stack.rows != stack.columns {
-                let text = format!("no gradient of complete factors for matrices of {shape}");
+                let text = format!("no gradient for complete factors of matrices of {shape}");
                 return Err(Error::new(ErrorKind::Value, text).in_op("svd"));
             }
             let k = stack.least();
@@ -78,12 +78,12 @@ pub(super) fn flows<B: GradientBuilder>(routine: Linalg, b: &B, attributes: &[i6
     Ok(vec![Some(back)])
 }
 
-/// Each column of the matrices times a number of its own.
+/// Multiplies each column of the matrices by its own factor.
 fn scaled<B: GradientBuilder>(b: &B, x: &B::Value, by: &B::Value) -> Result<B::Value> {
     b.times(x, &b.expand_dims(by, -2)?)
 }
 
-/// Numbers, one a matrix, to be multiplied with matrices.
+/// Reshapes one number per matrix for broadcasting against the matrices.
 fn over_matrices<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
     b.expand_dims(&b.expand_dims(x, -1)?, -1)
 }
@@ -97,7 +97,7 @@ fn symmetric<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
     half(b, &b.plus(x, &b.swap_last(x)?)?)
 }
 
-/// The elements on and below a diagonal, zero above it.
+/// The elements on and below a diagonal; zero above it.
 fn lower<B: GradientBuilder>(b: &B, x: &B::Value, diagonal: i64) -> Result<B::Value> {
     let stack = Stack::of(&b.shape(x));
     let down = b.expand_dims(&b.arange(diagonal, diagonal + stack.rows as i64)?, -1)?;
@@ -105,12 +105,12 @@ fn lower<B: GradientBuilder>(b: &B, x: &B::Value, diagonal: i64) -> Result<B::Va
     b.pointwise(Point::Where, &[(&kept).into(), x.into(), GradientOperand::Number(Scalar::Int(0))])
 }
 
-/// The half on and above the diagonal, `below` as for [`lower`] of the transposed matrix.
+/// The upper triangle; `below` is the `diagonal` of [`lower`] for the transposed matrix.
 fn upper<B: GradientBuilder>(b: &B, x: &B::Value, below: i64) -> Result<B::Value> {
     b.swap_last(&lower(b, &b.swap_last(x)?, below)?)
 }
 
-/// One over each element, and zero where it is zero.
+/// The reciprocal of each element; zero where the element is zero.
 fn unless_zero<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
     let number = |number: i64| GradientOperand::Number(Scalar::Int(number));
     let is_zero = b.pointwise(Point::Equal, &[x.into(), number(0)])?;
@@ -119,7 +119,7 @@ fn unless_zero<B: GradientBuilder>(b: &B, x: &B::Value) -> Result<B::Value> {
     b.pointwise(Point::Where, &[(&is_zero).into(), number(0), (&over).into()])
 }
 
-/// The parts of a packed result of a stack of matrices, as views: one after another, each with the stack in front.
+/// Splits a packed result into views, one per part, each with the leading dimensions of the stack.
 fn split<B: GradientBuilder>(b: &B, packed: &B::Value, shape: &Shape, parts: &[&[usize]]) -> Result<Vec<B::Value>> {
     let lead = &shape[..shape.rank() - 2];
     let mut start = 0;
@@ -133,12 +133,12 @@ fn split<B: GradientBuilder>(b: &B, packed: &B::Value, shape: &Shape, parts: &[&
     Ok(all)
 }
 
-/// With phi the lower half, the diagonal halved: `L^-T phi(L^T g) L^-1`, made symmetric as the matrix is.
+/// `L^-T phi(L^T g) L^-1`, made symmetric. Here phi takes the lower triangle and halves the diagonal.
 fn cholesky<B: GradientBuilder>(b: &B, is_upper: bool) -> Result<B::Value> {
     let turned = |x: &B::Value| if is_upper { b.swap_last(x) } else { Ok(x.clone()) };
     let (l, grad) = (turned(b.output())?, turned(b.grad())?);
     let inner = b.matmul(&b.swap_last(&l)?, &grad)?;
-    // The whole lower half and the half without its diagonal, halved: the diagonal counts half.
+    // Half of the lower triangle with the diagonal plus half of it without: the diagonal is halved.
     let twice = b.plus(&lower(b, &inner, 0)?, &lower(b, &inner, -1)?)?;
     let solve = |x: &B::Value| {
         let transposed = Triangular { lower: true, transposed: true, unit: false };
@@ -148,7 +148,7 @@ fn cholesky<B: GradientBuilder>(b: &B, is_upper: bool) -> Result<B::Value> {
     symmetric(b, &b.swap_last(&solve(&b.swap_last(&left)?)?)?)
 }
 
-/// For a wide matrix `[x | y]` the factor of `y` is a product with `q`: what flows to it goes on to `y` and to `q`.
+/// For a wide matrix `[x | y]` the factor of `y` is a product with `q`, so its gradient contributes to `y` and to `q`.
 fn qr<B: GradientBuilder>(b: &B, stack: &Stack, found: &[B::Value], grads: &[B::Value]) -> Result<B::Value> {
     let (q, r, k) = (&found[0], &found[1], stack.least() as isize);
     if stack.rows >= stack.columns {
@@ -163,7 +163,7 @@ fn qr<B: GradientBuilder>(b: &B, stack: &Stack, found: &[B::Value], grads: &[B::
     b.concatenate(&[&left, &right], -1)
 }
 
-/// `(gq + q m) r^-T`, where m has the lower half of `r gr^T - gq^T q` on both sides.
+/// `(gq + q m) r^-T`, where `m` is the symmetric matrix with the lower triangle of `r gr^T - gq^T q`.
 fn square_qr<B: GradientBuilder>(
     b: &B,
     q: &B::Value,
@@ -178,12 +178,12 @@ fn square_qr<B: GradientBuilder>(
     b.swap_last(&b.routine(Linalg::SolveTriangular, &[r, &b.swap_last(&sum)?], upper)?)
 }
 
-/// `a - x`, as a sum with the negative.
+/// `a - x`, computed as `a + (-x)`.
 fn less<B: GradientBuilder>(b: &B, a: &B::Value, x: &B::Value) -> Result<B::Value> {
     b.plus(a, &b.negative(x)?)
 }
 
-/// One over the difference of each pair of values, and zero for equal ones, whose vectors cannot be told apart.
+/// The reciprocal of the difference of each pair of values; zero for equal values, whose vectors are not unique.
 fn gaps<B: GradientBuilder>(b: &B, values: &B::Value) -> Result<B::Value> {
     let (down, across) = (b.expand_dims(values, -1)?, b.expand_dims(values, -2)?);
     unless_zero(b, &less(b, &across, &down)?)
@@ -214,7 +214,7 @@ fn svd<B: GradientBuilder>(b: &B, stack: &Stack, found: &[B::Value], grads: &[B:
     Ok(back)
 }
 
-/// `v (diag(gw) + gaps * (v^T gv)) v^T`, made symmetric as the matrix is.
+/// `v (diag(gw) + gaps * (v^T gv)) v^T`, made symmetric.
 fn eigh<B: GradientBuilder>(b: &B, found: &[B::Value], grads: &[B::Value]) -> Result<B::Value> {
     let (w, v) = (&found[0], &found[1]);
     let inner = b.times(&gaps(b, w)?, &b.matmul(&b.swap_last(v)?, &grads[1])?)?;

@@ -1,4 +1,4 @@
-//! Linear algebra over stacks of matrices, which are the last two dimensions.
+//! Linear algebra over stacks of matrices. A matrix is the last two dimensions of an array.
 
 mod declaration;
 mod gradient;

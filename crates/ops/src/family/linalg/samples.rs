@@ -3,7 +3,7 @@
 use crate::samples::{Input, Look, Sample, Values, call, x};
 use forerun_base::DType::{C64, C128, F32, F64, I32};
 
-/// Symmetric matrices that everything is defined for.
+/// Symmetric positive definite matrices, for which every routine is defined.
 fn definite<const N: usize>(shape: [usize; N]) -> Input {
     let n = shape[N - 1];
     x(shape).values(Values::Definite(n))
@@ -80,7 +80,7 @@ fn failures() -> Vec<Sample> {
             op(name).on([x([2, 2]).values(Values::Special), x([2, 1])]).fails(format!("{name}: the matrix is sing")),
         );
     }
-    // All rows are the same.
+    // All rows are equal, so the matrix is singular.
     all.push(op("inv").on([x([2, 2]).look(Look::Repeated)]).fails("inv: the matrix is singular"));
     let edges = || x([6, 6]).values(Values::Special);
     all.push(op("cholesky").on([edges()]).fails("cholesky: the matrix is not positive definite"));
