@@ -1,7 +1,9 @@
-"""Recurrent scans and their gradients, computed with NumPy step by step."""
+"""Recurrent scans, their gradients, and losses over alignments, computed with NumPy step by step."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -110,7 +112,62 @@ def recurrent_scan_back(
     return numpy.concatenate([part.ravel() for part in parts])
 
 
+def ctc_loss(data: Any, labels: Any, data_lengths: Any, label_lengths: Any, blank: int) -> Any:
+    """Sum over all paths of classes that give the labels, and over those through each class for the gradient."""
+    steps, batch, classes = data.shape
+    losses, slopes = numpy.zeros(batch), numpy.zeros(data.shape)
+    for n in range(batch):
+        length, wanted = int(data_lengths[n]), labels[n, : int(label_lengths[n])].tolist()
+        p = numpy.exp(data[:length, n] - data[:length, n].max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        total, through = 0.0, numpy.zeros((length, classes))
+        for path in itertools.product(range(classes), repeat=length):
+            merged = [c for k, c in enumerate(path) if k == 0 or c != path[k - 1]]
+            if [c for c in merged if c != blank] == wanted:
+                weight = math.prod(p[t, c] for t, c in enumerate(path))
+                total += weight
+                through[range(length), path] += weight
+        losses[n] = -math.log(total) if total else math.inf
+        if total:
+            slopes[:length, n] = p - through / total
+    return numpy.concatenate([losses, slopes.ravel()])
+
+
+def attention(q: Any, k: Any, v: Any, mask: Any, scale: float, causal: bool) -> Any:
+    weights, sums = attention_weights(q, k, mask, scale, causal)
+    return numpy.concatenate([(weights @ v).ravel(), sums.ravel()])
+
+
+def attention_weights(q: Any, k: Any, mask: Any, scale: float, causal: bool) -> tuple[Any, Any]:
+    scores = scale * (q @ k.swapaxes(1, 2))
+    if mask.size:
+        scores = scores + numpy.repeat(mask, len(q) // len(mask), 0)
+    if causal:
+        scores = numpy.where(numpy.tri(*scores.shape[1:], dtype=bool), scores, -numpy.inf)
+    sums = numpy.log(numpy.exp(scores).sum(-1))
+    return numpy.exp(scores - sums[..., None]), sums
+
+
+def attention_back(
+    q: Any, k: Any, v: Any, mask: Any, packed: Any, grad: Any, sums_grad: Any, scale: float, causal: bool
+) -> Any:
+    made, sums = packed[: q.size // q.shape[2] * v.shape[2]], packed[q.size // q.shape[2] * v.shape[2] :]
+    shape = (*q.shape[:2], v.shape[2])
+    flow, sums = grad.reshape(shape), sums.reshape(q.shape[:2])
+    scores = scale * (q @ k.swapaxes(1, 2))
+    if causal:
+        scores = numpy.where(numpy.tri(*scores.shape[1:], dtype=bool), scores, -numpy.inf)
+    p = numpy.exp(scores - sums[..., None])
+    delta = (flow * made.reshape(shape)).sum(-1) - (sums_grad.reshape(q.shape[:2]) if sums_grad.size else 0)
+    slopes = p * (flow @ v.swapaxes(1, 2) - delta[..., None]) * scale
+    parts = [slopes @ k, slopes.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ flow]
+    return numpy.concatenate([part.ravel() for part in parts])
+
+
 RECURRENCES: dict[str, Callable[..., Any]] = {
+    "attention": attention,
+    "attention_back": attention_back,
+    "ctc_loss": ctc_loss,
     "recurrent_scan": recurrent_scan,
     "recurrent_scan_back": recurrent_scan_back,
 }

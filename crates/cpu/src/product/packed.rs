@@ -9,6 +9,7 @@ use crate::simd::{Memory, Set, Work};
 use forerun_base::Team;
 use forerun_ops::NumFloat;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// A vector of floats that sums are kept in.
 pub(crate) trait Vector: NumFloat + Memory<Elem: Element + NumFloat> {
@@ -26,6 +27,9 @@ pub(crate) struct Packed<V: Vector> {
     kind: PhantomData<fn(V)>,
 }
 
+/// The left operand: its first element, and the elements from one row and from one column to the next.
+pub(crate) type Left<T> = (*const T, usize, usize);
+
 /// What sums start from: a matrix, a row for all rows, or both.
 #[derive(Clone, Copy)]
 pub(crate) struct Start<T> {
@@ -38,7 +42,8 @@ pub(crate) struct Start<T> {
 }
 
 impl<V: Vector> Packed<V> {
-    const WIDTH: usize = V::ACROSS * V::LANES;
+    /// Columns of a panel.
+    pub(crate) const WIDTH: usize = V::ACROSS * V::LANES;
 
     /// Packs `k` rows and `n` columns; element `(row, column)` lies at `row * strides.0 + column * strides.1`.
     pub(crate) fn new(from: &[V::Elem], (k, n): (usize, usize), strides: (usize, usize), team: &dyn Team) -> Packed<V> {
@@ -71,34 +76,53 @@ impl<V: Vector> Packed<V> {
     pub(crate) unsafe fn multiply<S: Set>(
         &self,
         rows: usize,
-        a: (*const V::Elem, usize),
+        a: Left<V::Elem>,
         start: Start<V::Elem>,
         c: (*mut V::Elem, usize),
     ) {
         // SAFETY: the caller's promise is this one.
-        unsafe { S::vectorize(Rows { with: self, rows, a, start, c }) }
+        unsafe { self.multiply_part::<S>(rows, (0..self.k, 0..self.n), a, start, c) }
+    }
+
+    /// The same with a part of the rows and columns of the packed matrix. The columns begin with a panel: see [`Self::WIDTH`].
+    ///
+    /// # Safety
+    /// As for [`Self::multiply`], with as many columns of `a`, of `c` and of the start as the part has rows and columns.
+    pub(crate) unsafe fn multiply_part<S: Set>(
+        &self,
+        rows: usize,
+        (k, n): (Range<usize>, Range<usize>),
+        a: Left<V::Elem>,
+        start: Start<V::Elem>,
+        c: (*mut V::Elem, usize),
+    ) {
+        debug_assert!(n.start % Self::WIDTH == 0 && n.end <= self.n && k.end <= self.k, "a part of the matrix");
+        // SAFETY: the caller's promise is this one.
+        unsafe { S::vectorize(Rows { with: self, rows, k, n, a, start, c }) }
     }
 
     #[inline(always)]
     unsafe fn multiply_rows(
         &self,
         rows: usize,
-        (a, a_stride): (*const V::Elem, usize),
+        (k, n): (Range<usize>, Range<usize>),
+        (a, a_stride, a_step): Left<V::Elem>,
         start: Start<V::Elem>,
         (c, c_stride): (*mut V::Elem, usize),
     ) {
-        for panel in 0..self.n.div_ceil(Self::WIDTH) {
+        for panel in 0..n.len().div_ceil(Self::WIDTH) {
             let mut row = 0;
             while row < rows {
                 let left = rows - row;
                 // SAFETY: rows of the matrices, which the caller promises.
                 unsafe {
                     let mut part = Part {
-                        panel: self.panels.as_ptr().add(panel * self.k * Self::WIDTH),
-                        k: self.k,
-                        columns: self.n - panel * Self::WIDTH,
+                        panel: self.panels.as_ptr().add((n.start + panel * Self::WIDTH) * self.k + k.start * Self::WIDTH),
+                        k: k.len(),
+                        columns: n.len() - panel * Self::WIDTH,
                         a: a.add(row * a_stride),
                         a_stride,
+                        a_step,
                         start,
                         c: c.add(row * c_stride + panel * Self::WIDTH),
                         c_stride,
@@ -129,7 +153,9 @@ impl<V: Vector> Packed<V> {
 struct Rows<'a, V: Vector> {
     with: &'a Packed<V>,
     rows: usize,
-    a: (*const V::Elem, usize),
+    k: Range<usize>,
+    n: Range<usize>,
+    a: Left<V::Elem>,
     start: Start<V::Elem>,
     c: (*mut V::Elem, usize),
 }
@@ -139,7 +165,7 @@ impl<V: Vector> Work for Rows<'_, V> {
     #[inline(always)]
     fn run(self) {
         // SAFETY: whoever made it promised the elements and the features.
-        unsafe { self.with.multiply_rows(self.rows, self.a, self.start, self.c) }
+        unsafe { self.with.multiply_rows(self.rows, (self.k, self.n), self.a, self.start, self.c) }
     }
 }
 
@@ -151,6 +177,7 @@ struct Part<T> {
     columns: usize,
     a: *const T,
     a_stride: usize,
+    a_step: usize,
     start: Start<T>,
     c: *mut T,
     c_stride: usize,
@@ -183,7 +210,7 @@ impl<T: Copy> Part<T> {
                     *column = V::load(self.panel.add((p * N + n) * V::LANES));
                 }
                 for (r, sums) in sums.iter_mut().enumerate() {
-                    let factor = V::splat(self.a.add(r * self.a_stride + p).read());
+                    let factor = V::splat(self.a.add(r * self.a_stride + p * self.a_step).read());
                     for (sum, column) in sums.iter_mut().zip(&columns) {
                         *sum = factor.mul_add(*column, *sum);
                     }

@@ -80,7 +80,7 @@ impl<V: Vector> Scan<'_, V> {
                         let to = out.add(e.back_projected().start + row * p);
                         std::ptr::copy_nonoverlapping(dh.as_ptr(), to, count * p);
                         let start = Start { from: null(), stride: 0, bias: null() };
-                        projection.multiply::<S>(count, (dh.as_ptr(), p), start, (unprojected.as_mut_ptr(), h));
+                        projection.multiply::<S>(count, (dh.as_ptr(), p, 1), start, (unprojected.as_mut_ptr(), h));
                         unprojected.as_ptr()
                     }
                     None => dh.as_ptr(),
@@ -119,7 +119,7 @@ impl<V: Vector> Scan<'_, V> {
                     });
                 }
                 let start = Start { from: past.as_ptr(), stride: p, bias: null() };
-                self.weight.multiply::<S>(count, (to_states, width), start, (dh.as_mut_ptr(), p));
+                self.weight.multiply::<S>(count, (to_states, width, 1), start, (dh.as_mut_ptr(), p));
                 // Only a sequence that is over, or a GRU's update gate, lets something past the gates.
                 if inputs.lengths.is_some() {
                     past.fill(V::Elem::default());

@@ -75,10 +75,10 @@ impl<V: Vector> Scan<'_, V> {
                 let state = states.add(row * p);
                 let to = if saved == 0 { (state, p) } else { (gates.add(row * saved), saved) };
                 let start = Start { from, stride: width, bias: inputs.bias.as_ptr() };
-                self.weight.multiply::<S>(count, (former, p), start, to);
+                self.weight.multiply::<S>(count, (former, p, 1), start, to);
                 if let Some(new) = &self.new {
                     let start = Start { from: null(), stride: 0, bias: inputs.bias.as_ptr().add(2 * h) };
-                    new.multiply::<S>(count, (former, p), start, (to.0.add(3 * h), saved));
+                    new.multiply::<S>(count, (former, p, 1), start, (to.0.add(3 * h), saved));
                 }
                 let former_cell = match turn {
                     _ if !e.has_cells() => null(),
@@ -114,7 +114,7 @@ impl<V: Vector> Scan<'_, V> {
                         // Row by row only where lengths differ.
                         let rows = if inputs.lengths.is_none() { count } else { 1 };
                         let (from, to) = (unprojected.as_ptr().add(i * h), state.add(i * p));
-                        projection.multiply::<S>(rows, (from, h), start, (to, p));
+                        projection.multiply::<S>(rows, (from, h, 1), start, (to, p));
                         if rows == count {
                             break;
                         }

@@ -1,0 +1,118 @@
+//! Attention in tiles: a few queries against some keys at a time, so that scores stay in the nearest caches.
+//!
+//! Invariant: blocks of queries and tiles of keys are cut by extents alone, and a block, or on the way back a matrix of the stack, is one thread's; so the
+//! bits do not depend on how many there are.
+
+mod backward;
+mod forward;
+mod scores;
+
+use crate::product::{Packed, Vector};
+use crate::routine::call::{Args, Body, Element, HostKernel};
+use crate::simd::{Baseline, Isa, Set};
+use forerun_base::{DType, Result, Solo, Team};
+use forerun_ops::Attention;
+use forerun_ops::attention::{AttentionExtents, Scores};
+use forerun_plan::RoutineCall;
+
+/// Queries of a block.
+const BLOCK: usize = 16;
+/// Keys of a tile: whole panels of a packed matrix.
+const TILE: usize = 256;
+
+impl HostKernel for Attention {
+    fn body(&self) -> Body {
+        match self {
+            Attention::Forward => |args, team| dispatch::<true>(args, team),
+            Attention::Backward => |args, team| dispatch::<false>(args, team),
+        }
+    }
+
+    fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
+        let e = extents(call);
+        let matrix = (e.keys + 64).saturating_mul(e.width + e.values + 128);
+        let tiles = BLOCK * (3 * TILE + 4 * (e.width + e.values + 64));
+        // Forward, all keys and values are packed; backward, those of the matrices at hand, twice over.
+        let matrices = if *self == Attention::Forward { e.stack } else { 2 * threads };
+        let elements = matrix.saturating_mul(matrices).saturating_add(tiles.saturating_mul(threads));
+        elements.saturating_mul(call.out.0.size())
+    }
+}
+
+fn extents(call: &RoutineCall) -> AttentionExtents {
+    AttentionExtents::of(&call.inputs).expect("inference checked the extents")
+}
+
+fn dispatch<const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    fn of_set<S: Set, const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) {
+        match args.dtype(0) {
+            DType::F32 => run::<S, S::F32, FORWARD>(args, team),
+            DType::F64 => run::<S, S::F64, FORWARD>(args, team),
+            dtype => unreachable!("inference refuses {dtype}"),
+        }
+    }
+    match args.isa {
+        Isa::Baseline => of_set::<Baseline, FORWARD>(args, team),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of_set::<crate::simd::Avx2, FORWARD>(args, team),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of_set::<crate::simd::Avx512, FORWARD>(args, team),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => of_set::<Baseline, FORWARD>(args, team),
+    }
+    Ok(())
+}
+
+/// The arrays of a call.
+struct Arrays<'a, T> {
+    e: AttentionExtents,
+    how: Scores,
+    q: &'a [T],
+    k: &'a [T],
+    v: &'a [T],
+    mask: &'a [T],
+}
+
+fn run<S: Set, V: Vector<Elem: Element>, const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) {
+    let used = |i: usize| if args.call.inputs[i].1.size() == 0 { &[][..] } else { args.input::<V::Elem>(i) };
+    let arrays = Arrays {
+        e: extents(args.call),
+        how: args.attributes::<Scores>(),
+        q: used(0),
+        k: used(1),
+        v: used(2),
+        mask: used(3),
+    };
+    match FORWARD {
+        true => forward::run::<S, V>(&arrays, args.output::<V::Elem>(), team),
+        false => backward::run::<S, V>(&arrays, [used(4), used(5), used(6)], args.output::<V::Elem>(), team),
+    }
+}
+
+impl<T: Copy + Default> Arrays<'_, T> {
+    /// Matrix `m` of the stack, `rows` by `columns`.
+    fn matrix<'b>(all: &'b [T], m: usize, rows: usize, columns: usize) -> &'b [T] {
+        &all[m * rows * columns..(m + 1) * rows * columns]
+    }
+
+    /// The keys of a matrix, transposed and packed.
+    fn keys<V: Vector<Elem = T>>(&self, m: usize) -> Packed<V> {
+        let (keys, width) = (self.e.keys, self.e.width);
+        Packed::new(Self::matrix(self.k, m, keys, width), (width, keys), (1, width), &Solo)
+    }
+
+    /// The part of the mask for some keys of a query from `first` on, if there is one.
+    fn mask(&self, m: usize, query: usize, first: usize) -> *const T {
+        if self.e.masks == 0 {
+            return std::ptr::null();
+        }
+        let mask = m * self.e.masks / self.e.stack;
+        let row = mask * self.e.mask_rows + if self.e.mask_rows == 1 { 0 } else { query };
+        self.mask[row * self.e.keys + first..].as_ptr()
+    }
+
+    /// How many keys from `first` on a query sees of a tile.
+    fn seen(&self, query: usize, first: usize, tile: usize) -> usize {
+        if self.how.causal { (query + 1).saturating_sub(first).min(tile) } else { tile }
+    }
+}
