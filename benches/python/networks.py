@@ -1,10 +1,10 @@
 # peers: numpy torch
 """Training steps of small sequence networks beside PyTorch's.
 
-``cargo xtask bench networks --release [ROUNDS] [WORKLOAD ...]``. ``lstm``, ``gru``: a language model of two recurrent layers of
-256 units over 35 steps of 64 sequences, plain SGD with clipped gradients. ``transformer``: 4 layers, 256 numbers, 8 heads over
-32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. ``attention``: forward and backward of causal attention alone.
-Every run takes STEPS steps without a barrier and the same number with the loss read each time.
+``cargo xtask bench networks --release [ROUNDS] [WORKLOAD ...]``. ``lstm``, ``gru``: a language model of two recurrent
+layers of 256 units over 35 steps of 64 sequences, plain SGD with clipped gradients. ``transformer``: 4 layers, 256
+numbers, 8 heads over 32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. Every run takes STEPS steps
+without a barrier and the same number with the loss read each time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def forerun_language(kind: str) -> Run:
     net.add(gluon.nn.Embedding(WORDS, 256), layer, gluon.nn.Dense(WORDS, flatten=False))
     net.initialize()
     x, y = map(np.array, tokens((35, 64)))
-    loss, trainer = gluon.loss.SoftmaxCrossEntropyLoss(), gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
 
     def step() -> Any:
         with autograd.record():
@@ -102,7 +103,8 @@ def forerun_transformer() -> Run:
         def __init__(self) -> None:
             super().__init__()
             self.qkv, self.proj = nn.Dense(3 * WIDTH, flatten=False), nn.Dense(WIDTH, flatten=False)
-            self.up, self.down, self.gelu = nn.Dense(4 * WIDTH, flatten=False), nn.Dense(WIDTH, flatten=False), nn.GELU()
+            self.up, self.down = nn.Dense(4 * WIDTH, flatten=False), nn.Dense(WIDTH, flatten=False)
+            self.gelu = nn.GELU()
             self.ln1, self.ln2 = nn.LayerNorm(), nn.LayerNorm()
 
         def forward(self, h: Any, mask: Any) -> Any:
@@ -135,7 +137,8 @@ def forerun_transformer() -> Run:
     x, y = map(np.array, tokens((SEQUENCES, TOKENS)))
     with autograd.predict_mode():
         net(x)
-    loss, trainer = gluon.loss.SoftmaxCrossEntropyLoss(), gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 3e-4})
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 3e-4})
 
     def step() -> Any:
         with autograd.record():

@@ -83,7 +83,7 @@ def while_loop(
 
     Returns
     -------
-    The outputs, stacked along a new first axis and padded with zeros to ``max_iterations``, and the last loop variables.
+    The outputs, stacked along a new first axis and padded with zeros to ``max_iterations``, and the last variables.
 
     Examples
     --------

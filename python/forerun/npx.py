@@ -6,6 +6,7 @@ import typing as _typing
 
 from forerun import _forerun, _pointwise_npx
 from forerun import _npx_random as random
+from forerun._attention import ctc_loss, scaled_dot_product_attention
 from forerun._control import cond, foreach, while_loop
 from forerun._files import load, save
 from forerun._forerun import Device
@@ -51,6 +52,7 @@ __all__ = [
     "cond",
     "cpu",
     "cpu_pinned",
+    "ctc_loss",
     "cummax",
     "cummin",
     "current_device",
@@ -78,6 +80,7 @@ __all__ = [
     "reset_np",
     "rnn",
     "save",
+    "scaled_dot_product_attention",
     "seed",
     "sequence_last",
     "sequence_mask",

@@ -114,7 +114,7 @@ def recurrent_scan_back(
 
 def ctc_loss(data: Any, labels: Any, data_lengths: Any, label_lengths: Any, blank: int) -> Any:
     """Sum over all paths of classes that give the labels, and over those through each class for the gradient."""
-    steps, batch, classes = data.shape
+    _, batch, classes = data.shape
     losses, slopes = numpy.zeros(batch), numpy.zeros(data.shape)
     for n in range(batch):
         length, wanted = int(data_lengths[n]), labels[n, : int(label_lengths[n])].tolist()

@@ -59,7 +59,7 @@ def copied(layer: Any, cell: Any, prefix: str) -> None:
 
 def cells_like(layer: Any, kind: str, layers: int, bidirectional: bool) -> Any:
     stack = rnn.SequentialRNNCell()
-    for number in range(layers):
+    for _ in range(layers):
         ways = [cell_of(kind) for _ in range(1 + bidirectional)]
         stack.add(rnn.BidirectionalCell(*ways) if bidirectional else ways[0])
     stack.initialize()
