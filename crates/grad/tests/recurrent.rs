@@ -1,4 +1,4 @@
-//! The gradients of recurrent scans against finite differences in float64: every mode, both directions, projected, with lengths.
+//! The gradients of recurrent scans, attention and losses over alignments against finite differences in float64.
 
 mod common;
 
@@ -6,8 +6,10 @@ use common::{array, check_first, numbers};
 use forerun_array::{Array, ops};
 use forerun_base::Loc;
 use forerun_grad::{Differentiable, gradients, record};
-use forerun_ops::Recurrent;
+use forerun_ops::attention::Scores;
+use forerun_ops::ctc::Blank;
 use forerun_ops::recurrent::Recurrence;
+use forerun_ops::{Attention, Ctc, Recurrent};
 
 const EXTENTS: [usize; 3] = [3, 2, 3];
 
@@ -80,9 +82,37 @@ fn parts_of_a_scan() {
 }
 
 #[test]
+fn attention() {
+    let stack = |shape: [usize; 3], seed: u64| array(&shape, &numbers(shape.iter().product(), seed, -0.9, 0.9));
+    let inputs = [stack([2, 3, 4], 1), stack([2, 5, 4], 2), stack([2, 5, 2], 3)];
+    for mask in [array(&[0], &[]), stack([1, 3, 5], 4), stack([2, 1, 5], 5)] {
+        for causal in [false, true] {
+            let call = |x: &[Array]| {
+                let how = Scores { scale: 0.5, causal };
+                ops::routine(Attention::Forward, &[&x[0], &x[1], &x[2], &mask], &how, Loc::default()).unwrap()
+            };
+            check_first("attention", &call, &inputs);
+        }
+    }
+}
+
+#[test]
+fn losses_over_alignments() {
+    let x = array(&[5, 2, 4], &numbers(40, 9, -0.9, 0.9));
+    let whole = |values: &[i64], shape: &[usize]| ops::from_slice(values, shape, Loc::default()).unwrap();
+    let (labels, steps, lengths) = (whole(&[0, 1, 1, 2, 0, 0], &[2, 3]), whole(&[5, 4], &[2]), whole(&[3, 2], &[2]));
+    let call = |x: &[Array]| {
+        let all = [&x[0], &labels, &steps, &lengths];
+        let packed = ops::routine(Ctc::Loss, &all, &Blank { blank: 3 }, Loc::default()).unwrap();
+        ops::index(&packed, &[forerun_array::Index::Slice { start: None, stop: Some(2), step: 1 }]).unwrap()
+    };
+    check_first("ctc_loss", &call, &[x]);
+}
+
+#[test]
 fn a_second_derivative_is_an_error() {
     let x = inputs(2, 0);
-    x[2].attach_grad().unwrap();
+    x[2].attach_grad();
     let error = record(|| {
         let y = scan(2, false, &[], &x);
         let first = gradients(&[&y], &[&x[2]], &[], true, true, Loc::default())?;

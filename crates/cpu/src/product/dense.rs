@@ -1,6 +1,6 @@
 //! The product of one block on one thread. Only this module knows which library multiplies.
 
-use super::{narrow, small, vector};
+use super::{narrow, vector};
 use crate::copy;
 use crate::simd::Isa;
 use forerun_base::{BFloat16, DType, Float16};
@@ -52,7 +52,6 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::F32 if e.m * e.n * e.k <= TINY && e.b.1 == 1 && e.n == 3 => strip::<f32, 3>,
         DType::F32 if e.m * e.n * e.k <= TINY => plain::<f32>,
         DType::F64 if e.m * e.n * e.k <= TINY => plain::<f64>,
-        DType::F32 | DType::F64 if small::takes(e.m, e.n, e.k) => small::find(isa, dtype),
         // The library packs such a B element by element, which makes the whole product 1.3 times slower.
         DType::F32 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f32>,
         DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f64>,

@@ -10,7 +10,6 @@ mod inner;
 mod multiply;
 mod narrow;
 mod packed;
-mod small;
 mod vector;
 
 pub(crate) use multiply::Multiply;

@@ -10,6 +10,13 @@ use forerun_base::Team;
 use forerun_ops::NumFloat;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr::null;
+
+/// Rows of a group at most: their sums stay in registers.
+const TOGETHER: usize = 8;
+
+/// Rows of a panel that are multiplied with all rows before the next ones are: 32 KiB in single precision.
+const DEEP: usize = 256;
 
 /// A vector of floats that sums are kept in.
 pub(crate) trait Vector: NumFloat + Memory<Elem: Element + NumFloat> {
@@ -97,8 +104,23 @@ impl<V: Vector> Packed<V> {
         c: (*mut V::Elem, usize),
     ) {
         debug_assert!(n.start % Self::WIDTH == 0 && n.end <= self.n && k.end <= self.k, "a part of the matrix");
-        // SAFETY: the caller's promise is this one.
-        unsafe { S::vectorize(Rows { with: self, rows, k, n, a, start, c }) }
+        // A part of a panel stays in the nearest cache while several groups of rows are multiplied with it.
+        let deep = if rows > TOGETHER { DEEP } else { k.len().max(1) };
+        let mut from = k.start;
+        loop {
+            let to = k.end.min(from + deep);
+            let so_far = Start { from: c.0.cast_const(), stride: c.1, bias: null() };
+            let start = if from == k.start { start } else { so_far };
+            // SAFETY: the caller's promise covers every part; sums go on from what the part before left.
+            unsafe {
+                let a = (a.0.add((from - k.start) * a.2), a.1, a.2);
+                S::vectorize(Rows { with: self, rows, k: from..to, n: n.clone(), a, start, c });
+            }
+            if to == k.end {
+                return;
+            }
+            from = to;
+        }
     }
 
     #[inline(always)]

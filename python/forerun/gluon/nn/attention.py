@@ -154,10 +154,11 @@ class MultiHeadAttention(HybridBlock):
         """
         key = query if key is None else key
         value = key if value is None else value
-        heads = [self._heads(layer(x)) for layer, x in ((self.query, query), (self.key, key), (self.value, value))]
-        made = npx.scaled_dot_product_attention(*heads, mask, self._dropout, is_causal)
+        q, k, v = (self._heads(layer(x)) for layer, x in ((self.query, query), (self.key, key), (self.value, value)))
+        made = npx.scaled_dot_product_attention(q, k, v, mask, self._dropout, is_causal)
         batch, _, steps, _ = made.shape
-        return self.out(made.transpose(0, 2, 1, 3).reshape(batch, steps, self._units))
+        output: ndarray = self.out(made.transpose(0, 2, 1, 3).reshape(batch, steps, self._units))
+        return output
 
     def _heads(self, x: ndarray) -> ndarray:
         batch, steps, _ = x.shape
@@ -227,7 +228,9 @@ class TransformerEncoderLayer(HybridBlock):
             x = x + self.dropout(self.attention(self.norm1(x), None, None, mask, is_causal))
             return x + self._dense(self.norm2(x))
         x = self.norm1(x + self.dropout(self.attention(x, None, None, mask, is_causal)))
-        return self.norm2(x + self._dense(x))
+        output: ndarray = self.norm2(x + self._dense(x))
+        return output
 
     def _dense(self, x: ndarray) -> ndarray:
-        return self.dropout(self.down(npx.activation(self.up(x), self._activation)))
+        output: ndarray = self.dropout(self.down(npx.activation(self.up(x), self._activation)))
+        return output

@@ -140,12 +140,19 @@ class _Layer(HybridBlock):
             for way in "lr"[: self._directions]
         ]
         lengths = lengths_of(x, sequence_length) if self._use_sequence_length else None
-        training = _forerun.is_training()
-        bidirectional = self._directions == 2
+        begin = [*given, None, None]
         made = _forerun.recurrent(
-            x, weights, self._mode, bidirectional, self._dropout, training, *given, lengths=lengths,
-            states=states is not None,
-        )  # fmt: skip
+            x,
+            weights,
+            self._mode,
+            self._directions == 2,
+            self._dropout,
+            _forerun.is_training(),
+            begin[0],
+            begin[1],
+            lengths,
+            states is not None,
+        )
         y = made[0].swapaxes(0, 1) if self._layout == "NTC" else made[0]
         return y if states is None else (y, made[1:])
 
