@@ -176,7 +176,8 @@ impl Gpu {
     pub(crate) fn products(&self) -> Result<&Products> {
         let open = || {
             let blas = Blas::open(self.driver.release());
-            let blas = blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuBLASLt is not available: {text}")))?;
+            let blas =
+                blas.map_err(|text| Error::new(ErrorKind::Runtime, format!("cuBLASLt is not available: {text}")))?;
             Products::new(self, blas)
         };
         self.products.get_or_init(open).as_ref().map_err(Error::clone)

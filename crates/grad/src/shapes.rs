@@ -89,7 +89,6 @@ pub(crate) fn through_view(grad: &Array, layout: &Layout, offset: u64, base: &Sh
 
 /// Whether a view covers all of its base.
 pub(crate) fn is_whole(view: &Layout, base: &Shape) -> bool {
-    let distinct: usize =
-        view.shape.iter().zip(view.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
+    let distinct: usize = view.shape.iter().zip(view.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
     distinct == base.size()
 }

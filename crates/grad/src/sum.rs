@@ -39,9 +39,7 @@ impl Sum {
             None => grad,
         };
         (self.whole, self.own) = match self.whole.take() {
-            Some(so_far) => {
-                (Some(ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?), true)
-            }
+            Some(so_far) => (Some(ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?), true),
             None => (Some(grad), false),
         };
         Ok(())
@@ -154,7 +152,12 @@ impl Seen {
         let others: usize = (0..base.shape.rank()).filter(|i| *i != axis).map(|i| base.shape[i]).product();
         let (first, size) = (self.offset as usize, self.layout.shape.size());
         let count = size / others.max(1);
-        if stride == 0 || others == 0 || size % others != 0 || first % stride != 0 || first / stride + count > base.shape[axis] {
+        if stride == 0
+            || others == 0
+            || size % others != 0
+            || first % stride != 0
+            || first / stride + count > base.shape[axis]
+        {
             return None;
         }
         let mut shape = base.shape;

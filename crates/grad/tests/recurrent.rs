@@ -24,9 +24,8 @@ fn inputs(mode: usize, projection: usize) -> Vec<Array> {
     if projection > 0 {
         shapes.push(vec![projection, hidden]);
     }
-    let make = |(n, shape): (usize, &Vec<usize>)| {
-        array(shape, &numbers(shape.iter().product(), 11 + n as u64, -0.9, 0.9))
-    };
+    let make =
+        |(n, shape): (usize, &Vec<usize>)| array(shape, &numbers(shape.iter().product(), 11 + n as u64, -0.9, 0.9));
     shapes.iter().enumerate().map(make).collect()
 }
 
@@ -62,11 +61,8 @@ fn parts_of_a_scan() {
     let [steps, batch, hidden] = EXTENTS;
     let (first, end) = (batch * hidden, (steps + 1) * batch * hidden);
     let part = |x: &Array, range: std::ops::Range<usize>| {
-        let slice = forerun_array::Index::Slice {
-            start: Some(range.start as isize),
-            stop: Some(range.end as isize),
-            step: 1,
-        };
+        let slice =
+            forerun_array::Index::Slice { start: Some(range.start as isize), stop: Some(range.end as isize), step: 1 };
         ops::index(x, &[slice]).unwrap()
     };
     for mode in 0..4 {

@@ -25,7 +25,10 @@ fn shapes_and_names() {
     assert_eq!(*states.state.shape(), [4, 2, 3]);
     assert_eq!(*states.cell.unwrap().shape(), [4, 2, 4]);
     let names: Vec<String> = net.parameters().iter().map(|p| p.name().to_owned()).collect();
-    assert_eq!(names[..6], ["l0_i2h_weight", "l0_h2h_weight", "l0_i2h_bias", "l0_h2h_bias", "l0_h2r_weight", "r0_i2h_weight"]);
+    assert_eq!(
+        names[..6],
+        ["l0_i2h_weight", "l0_h2h_weight", "l0_i2h_bias", "l0_h2h_bias", "l0_h2r_weight", "r0_i2h_weight"]
+    );
     assert_eq!(net.parameters().len(), 20);
     let error = failure(Recurrent::gru(2).forward(&array(&[1.0; 4], &[2, 2])));
     assert_eq!(error.to_string(), "rnn: needs the axes step, sequence and input, not (2, 2)");

@@ -99,7 +99,10 @@ pub fn pointwise(point: Point, args: &[ArgType], target: Option<DType>) -> Resul
 /// Rejects casts from complex to real: callers must take the real part explicitly.
 pub fn check_cast(from: DType, to: DType) -> Result<()> {
     if from.kind() == Kind::Complex && matches!(to.kind(), Kind::Int | Kind::Float) {
-        return Err(Error::new(ErrorKind::Type, format!("cannot cast {from} to {to}: the imaginary part would be lost")));
+        return Err(Error::new(
+            ErrorKind::Type,
+            format!("cannot cast {from} to {to}: the imaginary part would be lost"),
+        ));
     }
     Ok(())
 }

@@ -20,8 +20,14 @@ pub static STRUCTURED: &[(Op, OpRow)] = &[
     (Op::View, structured("view", "x, layout", Some(1), "another layout of the same elements")),
     (Op::Reduce(ReduceKind::Sum), structured("sum", "x, axis, keepdims", Some(1), "sum over axes")),
     (Op::Reduce(ReduceKind::Prod), structured("prod", "x, axis, keepdims", Some(1), "product over axes")),
-    (Op::Reduce(ReduceKind::Max), structured("max", "x, axis, keepdims", Some(1), "largest over axes; NaN if any element is NaN")),
-    (Op::Reduce(ReduceKind::Min), structured("min", "x, axis, keepdims", Some(1), "smallest over axes; NaN if any element is NaN")),
+    (
+        Op::Reduce(ReduceKind::Max),
+        structured("max", "x, axis, keepdims", Some(1), "largest over axes; NaN if any element is NaN"),
+    ),
+    (
+        Op::Reduce(ReduceKind::Min),
+        structured("min", "x, axis, keepdims", Some(1), "smallest over axes; NaN if any element is NaN"),
+    ),
     (
         Op::Reduce(ReduceKind::ArgMax),
         structured("argmax", "x, axis, keepdims", Some(1), "index of the first largest element along an axis"),
@@ -100,7 +106,12 @@ pub static COMPOSITE: &[OpRow] = &[
         Some(1),
         "rows with one value at the given index and another elsewhere",
     ),
-    composite("pick", "x, index, axis, keepdims, mode", Some(2), "one element per line along an axis, selected by an index array"),
+    composite(
+        "pick",
+        "x, index, axis, keepdims, mode",
+        Some(2),
+        "one element per line along an axis, selected by an index array",
+    ),
     composite("embedding", "indices, weight", Some(2), "rows of a table, selected by indices"),
 ];
 

@@ -4,8 +4,8 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::submit;
-use forerun::{Array, RecurrentMode};
 use forerun::ops::{self, RecurrentBegin, RecurrentOptions, RecurrentWeights};
+use forerun::{Array, RecurrentMode};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,7 +40,10 @@ pub(crate) fn recurrent(
     let mut sets = Vec::with_capacity(weights.len());
     for set in &weights {
         let [input, state, input_bias, state_bias, projection @ ..] = &set[..] else {
-            return Err(PyValueError::new_err(format!("rnn: a direction has four or five parameters, not {}", set.len())));
+            return Err(PyValueError::new_err(format!(
+                "rnn: a direction has four or five parameters, not {}",
+                set.len()
+            )));
         };
         sets.push(RecurrentWeights {
             input: &input.get().0,

@@ -134,7 +134,8 @@ impl Scans<'_> {
     fn live(&self, x: &Array, lengths: &Array) -> Result<Array> {
         let (shape, loc) = (x.shape(), self.t.loc);
         if *lengths.shape() != [shape[1]] || lengths.dtype() != DType::I64 {
-            let text = format!("lengths must be int64 of shape ({},), got {} {}", shape[1], lengths.dtype(), lengths.shape());
+            let text =
+                format!("lengths must be int64 of shape ({},), got {} {}", shape[1], lengths.dtype(), lengths.shape());
             return Err(self.t.value(text));
         }
         let steps = on_device(x.device(), || {
@@ -164,7 +165,12 @@ impl Scans<'_> {
         let hidden = width / mode.gates();
         let fits = w.input.ndim() == 2 && w.input.shape()[..] == [width, inputs] && w.state.ndim() == 2;
         if !fits || width == 0 || width % mode.gates() != 0 {
-            let text = format!("weights {} and {} do not fit an input of shape {}", w.input.shape(), w.state.shape(), x.shape());
+            let text = format!(
+                "weights {} and {} do not fit an input of shape {}",
+                w.input.shape(),
+                w.state.shape(),
+                x.shape()
+            );
             return Err(t.value(text));
         }
         let rows = reshape(x, &[(steps * batch) as isize, inputs as isize], loc)?;

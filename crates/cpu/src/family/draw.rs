@@ -45,7 +45,12 @@ impl HostKernel for Draw {
                 Ok(())
             },
             Draw::Binomial => |args, team| {
-                let n = parameter(args, 0, |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0, "n must be a nonnegative integer")?;
+                let n = parameter(
+                    args,
+                    0,
+                    |n| (0.0..=9e15).contains(&n) && n.fract() == 0.0,
+                    "n must be a nonnegative integer",
+                )?;
                 let p = parameter(args, 1, |p| (0.0..=1.0).contains(&p), "p must lie between 0 and 1")?;
                 each(args, team, &|source: &mut Source, i| binomial(source, n.at(i), p.at(i)) as i64);
                 Ok(())

@@ -59,9 +59,7 @@ impl<V: Vector> Packed<V> {
         team.split(n.div_ceil(Self::WIDTH), &|panel| {
             let (first, left) = (panel * Self::WIDTH, Self::WIDTH.min(n - panel * Self::WIDTH));
             // SAFETY: each panel has elements of its own.
-            let to = unsafe {
-                std::slice::from_raw_parts_mut(to.get().add(panel * k * Self::WIDTH), k * Self::WIDTH)
-            };
+            let to = unsafe { std::slice::from_raw_parts_mut(to.get().add(panel * k * Self::WIDTH), k * Self::WIDTH) };
             // Blocks of rows, so that the lines read and written stay in the cache, whichever stride is 1.
             for block in (0..k).step_by(32) {
                 for column in 0..left {
@@ -139,7 +137,10 @@ impl<V: Vector> Packed<V> {
                 // SAFETY: rows of the matrices, which the caller promises.
                 unsafe {
                     let mut part = Part {
-                        panel: self.panels.as_ptr().add((n.start + panel * Self::WIDTH) * self.k + k.start * Self::WIDTH),
+                        panel: self
+                            .panels
+                            .as_ptr()
+                            .add((n.start + panel * Self::WIDTH) * self.k + k.start * Self::WIDTH),
                         k: k.len(),
                         columns: n.len() - panel * Self::WIDTH,
                         a: a.add(row * a_stride),

@@ -50,7 +50,10 @@ impl DeviceKernel for Scattering {
             }
             Scattering::Put | Scattering::Last => {
                 let (position, size) = (raised.index, call.out.1.size());
-                Error::new(ErrorKind::Index, format!("a row at position {position} exceeds an array of {size} elements"))
+                Error::new(
+                    ErrorKind::Index,
+                    format!("a row at position {position} exceeds an array of {size} elements"),
+                )
             }
         }
     }

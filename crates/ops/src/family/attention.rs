@@ -65,7 +65,8 @@ impl AttentionExtents {
         else {
             return invalid(format!("queries, keys and values must be stacks of matrices, got {}", shapes()));
         };
-        if [keys_stack, values_stack] != [stack; 2] || keys_width != width || rows != keys || keys * width * values == 0 {
+        if [keys_stack, values_stack] != [stack; 2] || keys_width != width || rows != keys || keys * width * values == 0
+        {
             return invalid(format!("queries, keys and values {} do not fit together", shapes()));
         }
         let mut extents = AttentionExtents { stack, queries, keys, width, values, masks: 0, mask_rows: 1 };
@@ -136,7 +137,9 @@ impl Family for Attention {
 
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         if self == Attention::Backward {
-            return invalid("attention_back: fused attention has no second derivative; compose it of products and softmax");
+            return invalid(
+                "attention_back: fused attention has no second derivative; compose it of products and softmax",
+            );
         }
         let given: Vec<Given> = (0..4).map(|i| b.given(i)).collect();
         let e = AttentionExtents::of(&given)?;

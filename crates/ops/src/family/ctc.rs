@@ -30,7 +30,10 @@ attributes! {
 /// Steps, sequences, classes and labels of a sequence.
 fn extents(given: &[Given]) -> Result<[usize; 4]> {
     let (&[steps, batch, classes], &[rows, labels]) = (&given[0].1[..], &given[1].1[..]) else {
-        return invalid(format!("needs steps x sequences x classes and sequences x labels, got {} and {}", given[0].1, given[1].1));
+        return invalid(format!(
+            "needs steps x sequences x classes and sequences x labels, got {} and {}",
+            given[0].1, given[1].1
+        ));
     };
     if rows != batch || given[2..].iter().any(|(_, shape)| shape[..] != [batch]) {
         let shapes = [given[1].1, given[2].1, given[3].1].map(|shape| shape.to_string()).join(", ");
@@ -56,7 +59,10 @@ impl Family for Ctc {
     }
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
-        out.1.size().saturating_mul(8).saturating_add(given[0].1[0].saturating_mul(given[1].1.size()).saturating_mul(80))
+        out.1
+            .size()
+            .saturating_mul(8)
+            .saturating_add(given[0].1[0].saturating_mul(given[1].1.size()).saturating_mul(80))
     }
 
     fn needs(self, i: usize) -> Option<Needs> {

@@ -109,7 +109,9 @@ impl Family for Draw {
         let mut all = vec![
             draw("random_bits", [4, 5]).of([I64]),
             draw("random_order", [40]).of([I64]),
-            draw("random_order", [4, 5]).of([I64]).fails("random_order: a permutation has one dimension, got shape (4, 5)"),
+            draw("random_order", [4, 5])
+                .of([I64])
+                .fails("random_order: a permutation has one dimension, got shape (4, 5)"),
             draw("random_bits", [-1]).of([I64]).fails("random_bits: shape has a negative extent"),
         ];
         for op in ["random_gamma", "random_poisson"] {

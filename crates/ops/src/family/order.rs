@@ -114,7 +114,10 @@ impl Family for Order {
                 let inside = |place: &i64| (0..shape[axis] as i64).contains(place);
                 if places.is_empty() || !places.is_sorted() || !places.iter().all(inside) {
                     let places = &places[..];
-                    return invalid(format!("ranks {places:?} must increase and be less than {} along axis {axis}", shape[axis]));
+                    return invalid(format!(
+                        "ranks {places:?} must increase and be less than {} along axis {axis}",
+                        shape[axis]
+                    ));
                 }
                 Ok((if self == Order::Partition { dtype } else { DType::I64 }, shape))
             }

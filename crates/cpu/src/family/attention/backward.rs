@@ -30,11 +30,7 @@ pub(super) fn run<S: Set, V: Vector>(
                 part.fill(V::Elem::ZERO);
                 part
             };
-            [
-                part(0, e.queries * e.width),
-                part(to_keys, e.keys * e.width),
-                part(to_values, e.keys * e.values),
-            ]
+            [part(0, e.queries * e.width), part(to_keys, e.keys * e.width), part(to_values, e.keys * e.values)]
         };
         if !(flows[1].is_empty() && flows[2].is_empty()) {
             matrix::<S, V>(arrays, flows, m, parts);

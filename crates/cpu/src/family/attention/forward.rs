@@ -80,7 +80,8 @@ fn block<S: Set, V: Vector>(
                     sums[i] = sums[i].mul(by);
                     S::vectorize(Scaled::<V> { row: to.add(i * e.values), count: e.values, by, kind: PhantomData });
                 }
-                let sum = S::vectorize(Exponentials::<V> { scores: line, count: width, less: most[i], kind: PhantomData });
+                let sum =
+                    S::vectorize(Exponentials::<V> { scores: line, count: width, less: most[i], kind: PhantomData });
                 sums[i] = sums[i].add(sum);
             }
             let start = Start { from: to.cast_const(), stride: e.values, bias: null() };

@@ -12,8 +12,8 @@ use crate::product::Packed;
 use crate::routine::call::{Args, Body, HostKernel};
 use crate::simd::{Baseline, Isa, Set};
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
-use forerun_ops::recurrent::{Recurrence, RecurrenceBack, RecurrentExtents};
 use forerun_ops::Recurrent;
+use forerun_ops::recurrent::{Recurrence, RecurrenceBack, RecurrentExtents};
 use forerun_plan::RoutineCall;
 
 /// Sequences of a piece of work; fewer if there are less than two pieces.

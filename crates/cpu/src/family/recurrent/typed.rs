@@ -35,7 +35,9 @@ fn scan<S: Set, V: Vector>(
         let lengths = lengths(args, 6, e)?;
         forward::scan::<S, V>(e, &forward::Inputs { gates, h0, c0, weight, bias, projection, lengths }, out, team);
     } else {
-        let &[packed, c0, weight, projection, dh, dc, dgates] = inputs else { unreachable!("a scan back has seven floats") };
+        let &[packed, c0, weight, projection, dh, dc, dgates] = inputs else {
+            unreachable!("a scan back has seven floats")
+        };
         let lengths = lengths(args, 4, e)?;
         let inputs = backward::Inputs { packed, c0, weight, projection, lengths, dh, dc, dgates };
         backward::scan::<S, V>(e, &inputs, out, team);
@@ -63,8 +65,7 @@ fn widened<S: Set, H: Element>(
     round: fn(f32) -> H,
 ) -> Result<()> {
     let used = |i: usize| if args.call.inputs[i].1.size() == 0 { &[][..] } else { args.input::<H>(i) };
-    let wide: Vec<Vec<f32>> =
-        floats(is_forward).iter().map(|i| used(*i).iter().map(|x| widen(*x)).collect()).collect();
+    let wide: Vec<Vec<f32>> = floats(is_forward).iter().map(|i| used(*i).iter().map(|x| widen(*x)).collect()).collect();
     let inputs: Vec<&[f32]> = wide.iter().map(|x| &x[..]).collect();
     let to = args.output::<H>();
     let mut made = vec![0.0; to.len()];

@@ -221,7 +221,8 @@ impl Family for Linalg {
                     && right.1[..shape.rank() - 1] == shape[..shape.rank() - 1];
                 if !fits {
                     let (rows, dtypes) = (of.rows, right.0);
-                    let text = format!("{dtypes} {} does not have {rows} rows for each {dtype} matrix of {shape}", right.1);
+                    let text =
+                        format!("{dtypes} {} does not have {rows} rows for each {dtype} matrix of {shape}", right.1);
                     return invalid(text);
                 }
                 right.1

@@ -76,9 +76,9 @@ impl Family for Recurrent {
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         match self {
             Recurrent::Forward => gradient::scan(b, &Recurrence::read(attributes)?),
-            Recurrent::Backward => {
-                invalid("recurrent_scan_back: a fused recurrent layer has no second derivative; unroll its cells instead")
-            }
+            Recurrent::Backward => invalid(
+                "recurrent_scan_back: a fused recurrent layer has no second derivative; unroll its cells instead",
+            ),
         }
     }
 

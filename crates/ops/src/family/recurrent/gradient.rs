@@ -16,8 +16,7 @@ pub(super) fn scan<B: GradientBuilder>(b: &B, attributes: &Recurrence) -> Flows<
         None => b.full(&Shape::of(&[0]), 0, dtype),
     };
     let flows = [part(e.outputs())?, part(e.cells())?, part(e.saved())?];
-    let inputs =
-        [b.output(), b.input(2), b.input(3), b.input(5), b.input(6), &flows[0], &flows[1], &flows[2]];
+    let inputs = [b.output(), b.input(2), b.input(3), b.input(5), b.input(6), &flows[0], &flows[1], &flows[2]];
     let how = RecurrenceBack {
         mode: attributes.mode,
         reverse: attributes.reverse,
