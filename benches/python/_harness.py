@@ -1,8 +1,8 @@
-"""Interleaved rounds: every peer in a process of its own, one run of each a round.
+"""Interleaved benchmark rounds: each peer has its own process, and every round runs each peer once.
 
-A peer's process stays alive between its runs and is idle meanwhile; all get the same environment, the same number of
-threads and the same huge-page setting. A bench is a dictionary {workload: {peer: make}}, where ``make()`` prepares the
-peer and returns a function that does one run and returns its seconds, or a dictionary of such figures.
+The process of a peer stays alive between its runs and is idle meanwhile. All peers get the same environment, number of
+threads and huge-page setting. A bench is a dictionary ``{workload: {peer: make}}``, where ``make()`` prepares the peer
+and returns a function that does one run and returns its time in seconds, or a dictionary of figures.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Run = Callable[[], "float | dict[str, float]"]
 Make = Callable[[], Run]
 Bench = dict[str, dict[str, Make]]
 
-#: Pause between two runs, for threads of other peers to stop spinning: some do for tens of milliseconds.
+#: Pause between two runs, until the threads of other peers stop spinning, which takes tens of milliseconds.
 PAUSE = 0.15
 
 
 def environment(threads: int) -> dict[str, str]:
-    """Return what every peer starts with."""
+    """Return the environment of every peer."""
     count = str(threads)
     return {
         **os.environ,
@@ -40,7 +40,7 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def best_of(repeats: int, run: Callable[[], None]) -> float:
-    """Return the seconds of the best of several calls: what a short kernel takes once its threads are awake."""
+    """Return the time in seconds of the fastest of several calls, with threads awake."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -71,7 +71,7 @@ class Peer:
         return json.loads(line) if line else None
 
     def run(self, keep: bool) -> None:
-        """Do one run."""
+        """Run once and return the figures."""
         if not self.alive:
             return
         assert self.process.stdin is not None
@@ -91,7 +91,7 @@ class Peer:
 
 
 def serve(make: Make) -> None:
-    """Play a peer's side."""
+    """Run the worker loop of a peer."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     run = make()
@@ -107,7 +107,7 @@ def serve(make: Make) -> None:
 def measure(
     script: str, bench: Bench, workload: str, rounds: int, threads: int = 2, extra: dict[str, str] | None = None
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of every run, by peer and metric."""
+    """Return the times of all runs in seconds, by peer and metric."""
     peers = [Peer(script, workload, name, threads, extra or {}) for name in bench[workload]]
     for round_ in range(rounds + 1):
         for peer in peers:
@@ -119,7 +119,7 @@ def measure(
 
 
 def show(workload: str, results: dict[str, dict[str, list[float]]], unit: float, name: str) -> None:
-    """Print a table: median, best, and the ratio of our median to the best peer's median."""
+    """Print a table: median, best, and the ratio of Forerun's median to the best peer's median."""
     metrics = {m for samples in results.values() for m in samples}
     for metric in sorted(metrics):
         rows = {p: s[metric] for p, s in results.items() if metric in s}
@@ -133,7 +133,7 @@ def show(workload: str, results: dict[str, dict[str, list[float]]], unit: float,
 
 
 def main(script: str, bench: Bench, report: Callable[[int], None]) -> None:
-    """Be a worker or the bench, by the arguments."""
+    """Run as a worker or as the bench, depending on the arguments."""
     if sys.argv[1:2] == ["--worker"]:
         serve(bench[sys.argv[2]][sys.argv[3]])
     else:

@@ -1,4 +1,4 @@
-"""Two builds of Forerun side by side: the loops of tiny, the workloads of chapter, an epoch of training, a GPU.
+"""Compare two builds of Forerun: the loops of ``tiny.py``, the workloads of ``chapter.py``, a training epoch, a GPU.
 
 ``python benches/python/builds.py OLD NEW [ROUNDS] [WORKLOAD ...]``, where OLD and NEW are folders with an unpacked
 package each. Every workload has one process per build, and their runs alternate. The bench prints the new build's time
@@ -43,7 +43,7 @@ def tiny() -> Run:
 
 
 def gpu() -> Run:
-    """Prepare tiny ops and epochs of ``gpu.py`` on the first NVIDIA device."""
+    """Prepare the tiny ops and epochs of ``gpu.py`` on the first NVIDIA device."""
     sys.argv[1:] = []
     import gpu as device
 
@@ -84,7 +84,7 @@ def gpu() -> Run:
 
 
 def workloads() -> dict[str, Make]:
-    """Name what is measured."""
+    """Return the workloads."""
     import chapter
     import training
 
@@ -99,7 +99,7 @@ def compare(workload: str, builds: list[str], rounds: int) -> list[float]:
     """Measure one workload, print its figures, and return the ratios of medians."""
     peers = [Peer(__file__, workload, build, 2, {"PYTHONPATH": build}) for build in builds]
     for round_ in range(rounds + 1):
-        # Who comes first alternates too.
+        # Alternate the order of the peers too.
         for peer in peers if round_ % 2 else peers[::-1]:
             time.sleep(PAUSE)
             peer.run(keep=round_ > 0)
@@ -119,7 +119,7 @@ def compare(workload: str, builds: list[str], rounds: int) -> list[float]:
 
 
 def main() -> None:
-    """Be a worker or the bench, by the arguments."""
+    """Run as a worker or as the bench, depending on the arguments."""
     if sys.argv[1:2] == ["--worker"]:
         serve(workloads()[sys.argv[2]])
         return

@@ -1,8 +1,8 @@
 # peers: numpy torch tensorflow jax
-"""The chapter's workloads beside the peers, dropping of dead results off.
+"""The workloads of the chapter, compared with the peers. Elimination of dead results is off.
 
-``cargo xtask bench chapter --release [ROUNDS] [WORKLOAD ...]``; medians of interleaved rounds. Where a run is a few
-milliseconds, a round is the best of several of them, threads awake.
+``cargo xtask bench chapter --release [ROUNDS] [WORKLOAD ...]`` prints medians of interleaved rounds. If a run takes
+only a few milliseconds, a round is the best of several runs, with threads awake.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def sums_numpy() -> Run:
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
-#: m, n, k, whether A and B are given transposed: squares, and the products of a training step.
+#: m, n, k, and whether A and B are transposed: square products, and those of a training step.
 PRODUCTS = [
     *((n, n, n, False, False) for n in (256, 1000, 2048, 4096)),
     (1024, 2048, 512, False, True),
@@ -351,7 +351,7 @@ def report(rounds: int) -> None:
 
 
 def plan_cache() -> None:
-    """Print whether the second round of the chain finds its plan."""
+    """Print whether the second round of the chain hits the plan cache."""
     from forerun import engine, np
 
     x, y = (np.random.uniform(size=(SIDE, SIDE)) for _ in "xy")

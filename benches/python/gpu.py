@@ -1,8 +1,8 @@
 # peers: numpy torch jax
-"""The chapter's workloads on a GPU beside PyTorch and JAX, in one run: ``python benches/python/gpu.py [ROUNDS]``.
+"""The workloads of the chapter on a GPU, compared with PyTorch and JAX: ``python benches/python/gpu.py [ROUNDS]``.
 
-Needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch; JAX is measured where it finds the
-GPU. Medians of interleaved rounds; results that nobody looks at are computed too.
+It needs a machine with an NVIDIA GPU, the installed package and, for ratios, PyTorch; JAX is measured if it finds the
+GPU. The figures are medians of interleaved rounds. Elimination of dead results is off.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ try:
 except ImportError:
     torch = None  # type: ignore[assignment]  # a module, or nothing to compare with
 
-# Else it takes most of the device's memory for itself.
+# Otherwise JAX allocates most of the device memory.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 try:
     import jax
@@ -43,7 +43,7 @@ except Exception:  # It may be there and not go with the driver.
 
 
 def rounds(runs: dict[str, Callable[[], float]], warm: int = 2) -> dict[str, float]:
-    """Return the median of every run; they take turns."""
+    """Return the median time of each function, over interleaved runs."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for n in range(ROUNDS + warm):
         for name, run in runs.items():
@@ -54,7 +54,7 @@ def rounds(runs: dict[str, Callable[[], float]], warm: int = 2) -> dict[str, flo
 
 
 def timed(f: Callable[[], Any], finish: Callable[[], None], repeat: int = 1) -> Callable[[], float]:
-    """Return a run that gives the seconds of one of so many calls."""
+    """Return a function that returns the mean time of a number of calls, in seconds."""
 
     def run() -> float:
         finish()
@@ -75,7 +75,7 @@ def show(title: str, figures: dict[str, float], scale: float, unit: str, peer: s
 
 
 def settle() -> None:
-    """Wait until what was compiled in the background serves."""
+    """Wait until the kernels compiled in the background are in use."""
     npx.waitall()
     time.sleep(0.4)
 
@@ -140,7 +140,7 @@ def tiny() -> None:
 
 
 def in_turn(f: Callable[[Any], Any], each: list[Any], finish: Callable[[], None]) -> Callable[[], float]:
-    """Return a run that gives the seconds of one of several calls in a row, each with operands of its own."""
+    """Return a function that returns the mean time of several calls, each with its own operands, in seconds."""
 
     def run() -> float:
         finish()
@@ -275,7 +275,7 @@ def torch_mlp() -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 
 def jax_mlp(tf32: bool) -> Callable[[], float]:
-    """Return a run that gives the seconds of all batches, each step compiled."""
+    """Return a function that returns the time of all batches in seconds, with each step compiled."""
     keys = jax.random.split(jax.random.PRNGKey(0), len(WIDTHS) + 1)
     sizes = list(itertools.pairwise(WIDTHS))
     start = [(jax.random.normal(k, s) * s[0] ** -0.5, jnp.zeros(s[1])) for k, s in zip(keys, sizes, strict=False)]
@@ -399,10 +399,9 @@ def new_chain() -> None:
     with GPU:
         x = np.random.uniform(size=(1 << 22,))
         npx.waitall()
-        stalls, serves, best = [], [], []
+        stalls, served = [], []
         for n in range(5):
             text = "np.sin(x)" if hasattr(np, "sin") else "np.exp(x)"
-            start = now()
             for _ in range(3 + n):
                 text += f" * {n + 2}.0 + np.tanh(x)"
             run = eval(f"lambda: {text}", {"np": np, "x": x})
@@ -410,21 +409,10 @@ def new_chain() -> None:
             y = run()
             stalls.append(now() - start)
             y.wait_to_read()
-            # The generic kernel, one of the chain's own, the fastest: each takes much less time than the one before.
-            fast, drops = None, []
-            while now() - start < 1:
-                begin = now()
-                run().wait_to_read()
-                last = now() - begin
-                if fast is None or last < 0.7 * fast:
-                    fast = last
-                    drops.append(now() - start)
-            serves.append(drops[min(1, len(drops) - 1)])
-            best.append(drops[-1])
+            served.append(now() - start)
         print(f"\na new pointwise chain: the frontend stalled {max(stalls) * 1e3:.2f} ms at the most")
-        for name, times in (("a kernel of its own", serves), ("its fastest kernel", best)):
-            median, longest = statistics.median(times) * 1e3, max(times) * 1e3
-            print(f"  {name} served after {median:.0f} ms (median), {longest:.0f} ms (longest)")
+        median, longest = statistics.median(served) * 1e3, max(served) * 1e3
+        print(f"  its kernel served after {median:.0f} ms (median), {longest:.0f} ms (longest)")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # peers: numpy torch
-"""Elements that only move, beside the peers: rows and elements by indices, masks, transposed copies, writes by indices.
+"""Ops that only move elements, compared with the peers: indexing, masks, transposed copies, indexed writes.
 
-``cargo xtask bench moves --release [ROUNDS] [WORKLOAD ...]``; the best of interleaved rounds, each the best of several
-runs, threads awake.
+``cargo xtask bench moves --release [ROUNDS] [WORKLOAD ...]`` prints the best of interleaved rounds, each the best of
+several runs with threads awake.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def made(size: int, below: int) -> Any:
     return numpy.random.default_rng(0).integers(0, below, size)
 
 
-# Each gives a function over arrays of one library: what it reads, and what is timed.
+# Each workload returns the timed function over arrays of one library.
 def rows(np: Any, array: Callable[[Any], Any]) -> Callable[[], Any]:
     x, places = array(made(ROWS * WIDTH, 100).astype("float32").reshape(ROWS, WIDTH)), array(made(ROWS, ROWS))
     return lambda: x[places]
@@ -105,7 +105,7 @@ BENCH: Bench = {name: peers(workload) for name, workload in WORKLOADS.items()}
 
 
 def report(rounds: int) -> None:
-    """Print a line a workload: the best of every peer, and our ratio to the better of the others."""
+    """Print one line per workload: the best time of every peer, and Forerun's ratio to the fastest peer."""
     named = [name for name in sys.argv[1:] if name in BENCH] or list(BENCH)
     for name in named:
         best = {

@@ -1,8 +1,8 @@
 # peers: numpy torch
-"""Orders, scans, rows and normalisations of float32 beside the peers, with one thread and with two.
+"""Sorting, scans, row operations and normalisations of float32, compared with the peers, with one and two threads.
 
-``cargo xtask bench order --release [ROUNDS] [WORKLOAD ...]``; interleaved rounds, each the best of a few runs. Compare
-the best ones: whatever else the machine does only makes a run longer.
+``cargo xtask bench order --release [ROUNDS] [WORKLOAD ...]`` runs interleaved rounds, each the best of a few runs.
+Compare the best rounds: other load on the machine only makes a run slower.
 """
 
 from __future__ import annotations

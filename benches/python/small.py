@@ -1,8 +1,9 @@
 # peers: numpy
-"""Small things on small arrays, waits included, beside NumPy: an element, a sum, a row, an array of a list.
+"""Basic operations on small arrays, including the wait for the result, compared with NumPy.
 
-``cargo xtask bench small --release [ROUNDS]``; medians of interleaved rounds in one process, and the 99th percentile of
-single calls, which has the clock's own cost in it on both sides. On a machine that is not alone, see the best rounds.
+``cargo xtask bench small --release [ROUNDS]`` prints medians of interleaved rounds in one process, and the 99th
+percentile of single calls, which includes the cost of the clock on both sides. On a shared machine, compare the best
+rounds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ now = time.perf_counter_ns
 
 ROW = [float(i) for i in range(10)]
 TABLE = [ROW, ROW, ROW, ROW]
-# What is done, on both sides: `x` is a vector of 100, `m` a matrix of 10 x 10, `s` a number, `lib` the namespace.
+# The statements for both sides: `x` is a vector of 100, `m` a 10 x 10 matrix, `s` a number, `lib` the namespace.
 CASES = {
     "x[5]": "x[5]",
     "x[5].item()": "x[5].item()",
@@ -53,7 +54,7 @@ CASES = {
 
 
 def make(text: str, lib: object, single: bool) -> Callable[[], list[int] | None]:
-    """Make a loop over a statement: timed as a whole, or call by call."""
+    """Return a loop over a statement, timed as a whole or call by call."""
     inner = [f"        {statement.strip()}" for statement in text.split(";")]
     if single:
         lines = [

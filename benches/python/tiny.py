@@ -1,7 +1,7 @@
 # peers: numpy
-"""``y = x + 1`` on a (1, 2) array from a Python loop of 10000, beside NumPy; dropping of dead results off.
+"""``y = x + 1`` on a (1, 2) array in a Python loop of 10000, compared with NumPy. Elimination of dead results is off.
 
-``cargo xtask bench tiny --release [ROUNDS]``; medians of interleaved rounds in one process.
+``cargo xtask bench tiny --release [ROUNDS]`` prints medians of interleaved rounds in one process.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def wait_each() -> None:
 
 
 def long_function(lines: int) -> Callable[[], None]:
-    """Make the asynchronous loop at the end of a function of so many lines, where finding a line is slow."""
+    """Return the asynchronous loop at the end of a long function, where finding the source line is slow."""
     body = ["def loop():", "    a = 0"]
     body += ["    a = a + 1 if a < 0 else a" for _ in range(lines)]
     body += [f"    for _ in range({COUNT}):", "        y = x + 1", "    npx.waitall()"]

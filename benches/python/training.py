@@ -1,10 +1,11 @@
 # peers: numpy torch tensorflow jax
-"""The chapter's training loop beside the peers, with a barrier after every batch and without.
+"""The training loop of the chapter, compared with the peers, with and without a barrier after every batch.
 
 ``cargo xtask bench training --release [ROUNDS] [WORKLOAD ...]``. Batches of 1024 x 512 random numbers, Dense 2048 relu,
 Dense 512 relu, Dense 1, squared error, plain SGD. ``epoch``: medians of interleaved rounds of BATCHES batches each,
-shown as an epoch of 150. ``products``: the five matrix products of a batch alone. ``memory``: the peak of the process's
-memory over an epoch, sampled from outside, and what plan cache and frontend say; with ``long`` 5000 batches too.
+shown as an epoch of 150. ``products``: the five matrix products of a batch alone. ``memory``: the peak memory of the
+process over an epoch, sampled from outside, and the statistics of plan cache and frontend; with ``long`` also 5000
+batches.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Step = Callable[[], Any]
 
 
 def epochs(step: Step, wait: Callable[[Any], None], finish: Callable[[], None]) -> Run:
-    """Return a run that times a number of batches both ways."""
+    """Return a function that times a number of batches, with and without barriers."""
 
     def timed(barrier: bool) -> float:
         start = now()
@@ -172,7 +173,7 @@ def epoch_jax() -> Run:
 def products(
     normal: Callable[[tuple[int, int]], Any], dot: Callable[[Any, Any], Any], done: Callable[[Any], None]
 ) -> Run:
-    """Time the five products of a batch that matter, transposed as the loop has them: two forward, three backward."""
+    """Time the five main products of a batch, transposed as in the loop: two forward, three backward."""
     x, h1, g1, g2 = (normal((BATCH, width)) for width in (512, 2048, 2048, 512))
     w1, w2 = normal((2048, 512)), normal((512, 2048))
 
@@ -221,18 +222,18 @@ BENCH: Bench = {
 }
 
 
-# ---- memory, in a process of its own ---------------------------------------------------------------------------------
+# ---- memory, in a separate process ---------------------------------------------------------------------------------
 PAGE = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def anonymous(pid: int) -> float:
-    """Return the MiB of a process's memory that is not mapped from files."""
+    """Return the anonymous memory of a process in MiB."""
     fields = Path(f"/proc/{pid}/statm").read_text().split()
     return (int(fields[1]) - int(fields[2])) * PAGE
 
 
 def sample(barrier: bool, batches: int) -> None:
-    """Print what one run of the loop grew by, sampled every 5 ms from outside."""
+    """Print the memory growth of one run of the loop, sampled every 5 ms from outside."""
     code = f"import training; training.watched({barrier}, {batches})"
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -260,7 +261,7 @@ def sample(barrier: bool, batches: int) -> None:
 
 
 def watched(barrier: bool, batches: int) -> None:
-    """Run the loop for :func:`sample`, and say what the engine says."""
+    """Run the loop for :func:`sample` and print the statistics of the engine."""
     from forerun import engine, npx
 
     step = forerun_step()

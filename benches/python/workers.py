@@ -1,8 +1,8 @@
 # peers: numpy
-"""How programs on the host grow with the number of threads, and that they give the same bits.
+"""The scaling of host workloads with the number of threads. The bits of the results must not change.
 
-``python benches/python/workers.py``: every number of threads is a process of its own; processes take turns, the best of
-them counts. Bits are compared by a hash of all results with those of one thread.
+``python benches/python/workers.py`` starts one process per number of threads. Processes run in turn, and the best run
+of each counts. Bits are compared by a hash of all results with those of one thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def workloads() -> dict[str, Callable[[], Any]]:
-    """Give what is timed: each returns arrays, which are waited for."""
+    """Return the timed workloads; each returns arrays that are waited for."""
     from forerun import autograd, gluon, np, npx
     from forerun.gluon import nn
 
@@ -64,7 +64,7 @@ def workloads() -> dict[str, Callable[[], Any]]:
 
 
 def child() -> None:
-    """Time every workload and print seconds and hashes."""
+    """Time every workload and print times and hashes."""
     from forerun import npx
 
     made = {}
@@ -82,7 +82,7 @@ def child() -> None:
 
 
 def main() -> None:
-    """Run a process for every number of threads, in turns, and print a table of speed-ups."""
+    """Run one process per number of threads, in turn, and print a table of speed-ups."""
     cores = len(os.sched_getaffinity(0))
     numbers = [n for n in (1, 2, 4, 8, 12, 16, 32, 64) if n <= cores]
     best: dict[tuple[str, int], float] = {}

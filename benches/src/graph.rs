@@ -1,13 +1,13 @@
-//! The same task graphs for every scheduler: each task adds two earlier results, two single-precision numbers each.
+//! Task graphs shared by all schedulers: each task adds two earlier results of two float32 numbers each.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// A graph: the two tasks each task reads, all earlier ones. Task 0 is the start.
+/// A graph: the two earlier tasks that each task reads. Task 0 is the start.
 pub struct Graph {
     /// Its name in tables.
     pub name: &'static str,
-    /// What each task reads.
+    /// The tasks that each task reads.
     pub reads: Vec<[u32; 2]>,
     successors: Vec<Vec<u32>>,
 }
@@ -23,12 +23,12 @@ impl Graph {
         Graph { name, reads, successors }
     }
 
-    /// Each task reads the one before.
+    /// Each task reads the previous one.
     pub fn chain(tasks: usize) -> Graph {
         Graph::new("chain", (0..tasks as u32).map(|i| [i.saturating_sub(1), 0]).collect())
     }
 
-    /// All read the start; then pairs are joined until one is left.
+    /// All tasks read the start; then pairs are joined until one is left.
     pub fn fan(width: usize) -> Graph {
         let mut reads = vec![[0, 0]; 1 + width];
         let mut level: Vec<u32> = (1..=width as u32).collect();
@@ -64,8 +64,8 @@ impl Graph {
     }
 }
 
-/// A graph being run with one atomic counter a task: what it reads, and its submission. The submitting thread goes through
-/// the tasks in order, as a program does; whoever brings a counter to zero spawns the task.
+/// A graph being run with one atomic counter per task, for its inputs and its submission. The submitting thread visits
+/// the tasks in order, like a program; the thread that decrements a counter to zero spawns the task.
 struct Run {
     graph: Arc<Graph>,
     pending: Vec<AtomicU32>,

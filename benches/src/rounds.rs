@@ -1,8 +1,8 @@
-//! Interleaved rounds: every contender once a round, so that a slow spell of the machine falls on all.
+//! Interleaved rounds: each contender runs once per round, so that slow phases of the machine affect all of them.
 
 use std::time::{Duration, Instant};
 
-/// What one contender took, round by round.
+/// The times of one contender.
 pub struct Samples {
     /// Its name.
     pub name: String,
@@ -10,23 +10,23 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// The middle round, in nanoseconds.
+    /// The median, in nanoseconds.
     pub fn median(&self) -> f64 {
         let mut sorted = self.nanos.clone();
         sorted.sort_by(f64::total_cmp);
         sorted[sorted.len() / 2]
     }
 
-    /// The best round, in nanoseconds.
+    /// The minimum, in nanoseconds.
     pub fn minimum(&self) -> f64 {
         self.nanos.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// One contender: a name, and one round of its work.
+/// A contender: a name, and a function for one round.
 pub type Contender<'a> = (&'a str, Box<dyn FnMut() -> Duration + 'a>);
 
-/// Runs every contender once a round, after one round to warm up.
+/// Runs each contender once per round, after a warm-up round.
 pub fn interleave(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<Samples> {
     let mut samples: Vec<Samples> =
         contenders.iter().map(|(name, _)| Samples { name: (*name).to_owned(), nanos: Vec::new() }).collect();

@@ -23,14 +23,13 @@ from typing import Any as _Any
 
 from forerun import _forerun
 
-# Locs name the user's lines: those of files under the package's root are skipped, but for the tour's, a program.
+# Locs name the user's lines: those of files under the package's root are skipped.
 # Not normalised: code objects name their files as the import system found them.
-_HERE = _path.dirname(__file__)
-_forerun.pass_over(_HERE, [_path.join(_HERE, "tour")], _path.dirname(_os.__file__))
+_forerun.pass_over(_path.dirname(__file__), _path.dirname(_os.__file__))
 
-# CUDA's libraries may have come with packages of their own.
+# CUDA libraries may be installed as separate Python packages.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])
-# A library that compiles kernels must be left before the process takes it down.
+# Background compilation must stop before the process unloads the compiler's library.
 _atexit.register(_forerun.end_background)
 
 from forerun import engine, np, npx  # noqa: E402
@@ -55,7 +54,7 @@ if _TYPE_CHECKING:
     from forerun import paddle as paddle
     from forerun import torch as torch
 
-# Imported when they are asked for: a program of arrays alone does not pay for networks and dialects.
+# Imported lazily, so that programs that only use arrays do not pay for networks and dialects.
 _LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "torch")
 
 __all__ = [
@@ -88,7 +87,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a module of the package when it is asked for."""
+    """Import a submodule on first access."""
     if name in _LATER:
         import importlib
 

@@ -12,7 +12,7 @@ from forerun._forerun import Device, ndarray
 
 
 def _settle(future: asyncio.Future[None]) -> None:
-    # Whoever awaited may have been cancelled meanwhile.
+    # The awaiting task may have been cancelled meanwhile.
     if not future.done():
         future.set_result(None)
 
@@ -36,6 +36,6 @@ async def item(array: ndarray, *index: SupportsIndex) -> Any:
     """Wait in the running event loop, and return the only element, or the one at an index."""
     element = array[tuple(index)] if index else array
     if element.device.device_type != "cpu":
-        # The copy to the host is awaited, too.
+        # The copy to the host is awaited too.
         element = element.detach().as_in_ctx(Device("cpu"))
     return _forerun.awaited_item(await element)

@@ -208,5 +208,5 @@ class no_sync:
 
 def warn(text: str) -> None:
     """Issue the warning at the user's line that waits."""
-    # The call came from the extension: the frame above this one is that of the line that waits, or of the package.
+    # The extension calls this function: the next frame is the line that waits, or belongs to the package.
     warnings.warn(text, SyncWarning, stacklevel=2)

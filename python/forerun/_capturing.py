@@ -6,9 +6,9 @@ import threading
 
 
 class _Thread(threading.local):
-    # What is called while this is set belongs to the capture.
+    # Ops submitted while this is set belong to the capture.
     capturing = False
-    # The first thing that a replay would not repeat.
+    # The first action that a replay would not repeat.
     obstacle: str | None = None
 
 

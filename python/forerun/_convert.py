@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forerun._types import ArrayLike, DTypeLike
 
 
-# What Python's floats and complex numbers become where the default float is float32.
+# The dtypes of Python floats and complex numbers if the default float is float32.
 _NARROWED = {"float64": "float32", "complex128": "complex64"}
 
 
@@ -29,7 +29,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
     if isinstance(value, ndarray):
         made = value if target is None else value.astype(target, copy=False)
         return made if device is None else made.as_in_ctx(device)
-    # NumPy's double is a subclass of Python's float, but has a width.
+    # numpy.float64 is a subclass of float, but has a dtype.
     if isinstance(value, (bool, int, float, complex)) and type(value) in (bool, int, float, complex):
         return full((), value, target, device)
     if (quick := from_python(value, target, device)) is not None:
@@ -42,7 +42,7 @@ def to_array(value: ArrayLike, target: DTypeLike | None = None, device: Device |
             return from_numpy(numpy.asarray(value), device).astype(wanted, copy=False)
         return from_numpy(numpy.asarray(value, wanted.name), device)
     read = numpy.asarray(value)
-    # NumPy reads Python's floats as doubles; only what was NumPy's before has a width of its own.
+    # NumPy reads Python floats as float64; only values that came from NumPy keep their dtype.
     if read.dtype.name in _NARROWED and default_float() == float32 and not _has_width(value):
         read = read.astype(_NARROWED[read.dtype.name])
     return from_numpy(read, device)
@@ -92,7 +92,7 @@ def to_numpy(snapshot: numpy.ndarray, target: Any, copy: bool | None) -> numpy.n
 
     if target is not None and numpy.dtype(target) != snapshot.dtype:
         if copy is False:
-            raise ValueError(f"cannot give {snapshot.dtype} as {numpy.dtype(target)} without a copy")
+            raise ValueError(f"cannot convert {snapshot.dtype} to {numpy.dtype(target)} without a copy")
         return snapshot.astype(target)
     return snapshot.copy() if copy else snapshot
 
@@ -137,7 +137,7 @@ def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:
     try:
         return elements.view(brain_dtype())
     except TypeError:
-        # An array even of one element: of arithmetic on one without dimensions NumPy makes a number.
+        # An array even for one element: NumPy would return a scalar for arithmetic on a 0-d array.
         wide = numpy.array(elements.view(numpy.uint16).astype(numpy.uint32) << 16)
         wide.flags.writeable = False
         return wide.view(numpy.float32)

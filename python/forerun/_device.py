@@ -1,4 +1,4 @@
-"""Devices as arguments: ``ctx`` and ``device`` are two spellings of one."""
+"""Device arguments: ``ctx`` and ``device`` are synonyms."""
 
 from __future__ import annotations
 

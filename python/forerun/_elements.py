@@ -10,7 +10,7 @@ from forerun._forerun import Device, from_numpy, ndarray
 if TYPE_CHECKING:
     import numpy
 
-# What NumPy holds the elements in that it has no dtype for.
+# The NumPy dtype that stores the elements of a dtype that NumPy lacks.
 _HELD_IN = {"bfloat16": "uint16"}
 
 
@@ -38,7 +38,7 @@ def from_held(values: numpy.ndarray, dtype: str, device: Device | None = None) -
 def from_elements(
     data: Any, dtype: str, shape: Sequence[int], order: str = "<C", device: Device | None = None
 ) -> ndarray:
-    """Make an array of bytes: ``<`` or ``>`` is their order in an element, ``C`` or ``F`` that of the elements."""
+    """Make an array from bytes: ``<`` or ``>`` is the byte order, ``C`` or ``F`` the order of the elements."""
     import numpy
 
     kind = held_in(dtype).newbyteorder("<" if order[0] == "<" else ">")

@@ -8,8 +8,8 @@ from forerun import _forerun
 
 
 def _nothing(site: str) -> None:
-    """Be the fail point of a build without them."""
+    """Do nothing: the fail point of builds without fail points."""
 
 
-#: Marks a place by the name of its site; raises if a test wants it to.
+#: Marks a fail point by the name of its site; raises if a test has armed it.
 point: Callable[[str], None] = getattr(_forerun, "fail_point", _nothing)

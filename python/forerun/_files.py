@@ -1,4 +1,4 @@
-"""Arrays in files, under MXNet's names. They are ``npx``'s.
+"""Files of arrays, with MXNet's names; part of ``npx``.
 
 The modules that read other formats are imported with the first file, not with the package.
 """
@@ -13,7 +13,7 @@ from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._refused import refused
 
-# What a file of a list says of itself: its names are only numbers.
+# The metadata of a file that holds a list, whose names are numbers.
 _LIST = {"forerun": "list"}
 
 

@@ -11,6 +11,22 @@ from forerun._forerun import ndarray
 from forerun._pointwise import exp, greater, isfinite, log, multiply, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
+__all__ = [
+    "activation",
+    "batch_dot",
+    "batch_norm",
+    "dropout",
+    "embedding",
+    "fully_connected",
+    "layer_norm",
+    "leaky_relu",
+    "log_softmax",
+    "logsumexp",
+    "one_hot",
+    "pick",
+    "softmax",
+]
+
 
 def softmax(
     data: ArrayLike, axis: SupportsIndex = -1, temperature: float | None = None, dtype: DTypeLike | None = None
@@ -52,7 +68,7 @@ def logsumexp(data: ArrayLike, axis: AxisLike = -1, keepdims: bool = False) -> n
     """
     x = to_array(data)
     most = x.detach().max(axis, keepdims=True)
-    # An infinity less itself is no number.
+    # infinity - infinity would be NaN.
     most = where(isfinite(most), most, 0)
     made = log(exp(x - most).sum(axis, keepdims=True)) + most
     if keepdims:
@@ -96,7 +112,7 @@ def leaky_relu(
     """
     if act_type != "prelu":
         if act_type not in ("leaky", "elu", "selu", "gelu", "gelu_tanh"):
-            raise ValueError(f"leaky_relu: no activation is called '{act_type}'")
+            raise ValueError(f"leaky_relu: unknown activation '{act_type}'")
         return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
@@ -286,7 +302,7 @@ def batch_norm(
     output_mean_var: bool = False,
     axis: SupportsIndex = 1,
 ) -> ndarray | tuple[ndarray, ndarray, ndarray]:
-    """Bring every channel to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+    """Normalise every channel to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
 
     In training mode the mean and variance are the batch's, and the running ones are updated in place with factor ``1 -
     momentum``; otherwise the running ones are used. With ``output_mean_var`` they are returned as well.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-# Up to so many names are all told when none of them is near.
+# If no name is near, up to this many names are listed.
 _FEW = 25
-# How alike names must be, and how much more if their first letters differ: `sum` is not what `einsum` was meant to be.
+# The required similarity, and a stricter one if the first letters differ: `sum` is not a correction of `einsum`.
 _ALIKE, _VERY_ALIKE = 0.72, 0.85
-# Where a name may be if it is not where it was looked for, the likeliest first.
+# The modules that may have a missing name, the most likely first.
 _MODULES = (
     "forerun.np",
     "forerun.npx",
@@ -80,7 +80,7 @@ def _text(owner: str, name: str, names: Iterable[str], hints: Mapping[str, str])
     message = f"{owner} has no attribute {name!r}"
     if name in hints:
         return f"{message}: {hints[name]}"
-    # Names that the user was meant to see, and each once whatever its case.
+    # Public names only, each once, ignoring case.
     public = sorted({known for known in names if not known.startswith("_")})
     same = [known for known in public if known.lower() == name.lower()]
     if same:
@@ -127,7 +127,7 @@ def module_getattr(module: str, names: Mapping[str, Any], hints: Mapping[str, st
     """
 
     def getattribute(name: str) -> Any:
-        # The interpreter itself asks modules for dunder names; it needs no advice.
+        # The interpreter itself looks up dunder names, which need no suggestion.
         if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         raise lacking(f"module {module!r}", name, names.get("__all__", names), hints)

@@ -30,7 +30,7 @@ class detect_nonfinite:
     ...         y = np.log(x) * 0 + 1
     ... except FloatingPointError as error:
     ...     print(str(error).splitlines()[0])
-    log: made a NaN or an infinity out of finite numbers, in float32 of shape (2,)
+    log: produced a NaN or an infinity from finite numbers, in float32 of shape (2,)
     """
 
     def __enter__(self) -> detect_nonfinite:
@@ -41,5 +41,5 @@ class detect_nonfinite:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop checking, and raise what was found, unless another exception is active."""
+        """Stop checking, and raise the error that was found, unless another exception is active."""
         _forerun.stop_detecting(error is None)

@@ -1,18 +1,19 @@
-"""Random numbers beyond NumPy's: ``npx.random``."""
+"""Random number functions beyond NumPy: ``npx.random``."""
 
 from __future__ import annotations
 
 from forerun._forerun import Device, ndarray
 from forerun._types import DTypeLike, ShapeLike
+from forerun.np._common import broadcast
 from forerun.np._counts import bernoulli
-from forerun.np._drawing import Parameter, broadcast_shapes, extents
+from forerun.np._drawing import Parameter, extents
 from forerun.np.random import normal, seed, uniform
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 
 
-def _shape(batch_shape: ShapeLike | None, *parameters: Parameter) -> tuple[int, ...]:
-    own = broadcast_shapes([p.shape for p in parameters if isinstance(p, ndarray)])
+def _shape(op: str, batch_shape: ShapeLike | None, *parameters: Parameter) -> tuple[int, ...]:
+    own = broadcast(op, *(p.shape for p in parameters if isinstance(p, ndarray)))
     return own if batch_shape is None else (*extents(batch_shape), *own)
 
 
@@ -33,7 +34,7 @@ def normal_n(
     >>> npx.random.normal_n(np.zeros((3,)), 1.0, (2,)).shape
     (2, 3)
     """
-    return normal(loc, scale, _shape(batch_shape, loc, scale), dtype, ctx=ctx, device=device)
+    return normal(loc, scale, _shape("normal_n", batch_shape, loc, scale), dtype, ctx=ctx, device=device)
 
 
 def uniform_n(
@@ -53,4 +54,4 @@ def uniform_n(
     >>> npx.random.uniform_n(np.zeros((3,)), 1.0, (2,)).shape
     (2, 3)
     """
-    return uniform(low, high, _shape(batch_shape, low, high), dtype, ctx=ctx, device=device)
+    return uniform(low, high, _shape("uniform_n", batch_shape, low, high), dtype, ctx=ctx, device=device)

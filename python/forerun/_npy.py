@@ -40,24 +40,24 @@ def read_header(source: Source, what: str) -> Header:
     """Read and check everything before the bytes of the array."""
     head = source.take(len(MAGIC) + 2, "the magic word")
     if not head.startswith(MAGIC):
-        raise source.refused(f"{what} does not begin as a .npy file does")
+        raise source.refused(f"{what} is not a .npy file")
     version = (head[-2], head[-1])
     if version not in ((1, 0), (2, 0), (3, 0)):
-        raise source.refused(f"{what} is of version {version[0]}.{version[1]}, which is not known")
+        raise source.refused(f"{what} has the unknown version {version[0]}.{version[1]}")
     form = "<H" if version == (1, 0) else "<I"
     (length,) = struct.unpack(form, source.take(struct.calcsize(form), "the length of the header"))
     if length > _LONGEST_HEADER:
-        raise source.refused(f"{what}: a header of {length} bytes, the most are {_LONGEST_HEADER}")
+        raise source.refused(f"{what}: a header of {length} bytes, the limit is {_LONGEST_HEADER}")
     raw = source.take(length, "the header")
     try:
         found = ast.literal_eval(raw.decode("utf-8" if version == (3, 0) else "latin-1").strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise source.refused(f"{what}: the header is no Python literal") from error
+        raise source.refused(f"{what}: the header is not a Python literal") from error
     if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
         raise source.refused(f"{what}: the header must have descr, fortran_order and shape")
     described, columns, shape = found["descr"], found["fortran_order"], found["shape"]
     if type(columns) is not bool or not isinstance(shape, tuple) or not are_counts(shape):
-        raise source.refused(f"{what}: fortran_order {columns!r} or shape {shape!r} cannot be")
+        raise source.refused(f"{what}: fortran_order {columns!r} or shape {shape!r} is invalid")
     dtype, order = _dtype(source, what, described)
     return Header(dtype, shape, order + "CF"[columns], bytes_needed(source, what, dtype, shape))
 

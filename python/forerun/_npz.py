@@ -18,14 +18,14 @@ from forerun._readers import Source
 from forerun._refused import refused
 
 MAGIC = b"PK\x03\x04"
-# An archive without an entry.
+# The bytes of an archive without entries.
 EMPTY = b"PK\x05\x06"
-# Deflate cannot shrink anything further than that.
+# The maximum compression ratio of deflate.
 _MOST_SHRINKING = 1032
 _LOCAL_HEADER = 30
 _ENCRYPTED = 1
 _PIECE = 1 << 16
-# What the standard library raises for archives that are not what they should be.
+# The exceptions that the standard library raises for invalid archives.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -69,7 +69,7 @@ class NpzFile(Mapping[str, ndarray]):
         try:
             self._archive = zipfile.ZipFile(file)
         except _BROKEN as error:
-            raise refused(f"{where}: this is no archive: {error}") from error
+            raise refused(f"{where}: not an archive: {error}") from error
         self._entries = self._checked(size)
         self.files = list(self._entries)
 
@@ -80,7 +80,7 @@ class NpzFile(Mapping[str, ndarray]):
         for info in sorted(self._archive.infolist(), key=lambda info: info.header_offset):
             name = info.filename.removesuffix(".npy")
             if name in entries:
-                raise refused(f"{self._where}: two entries are called {name!r}")
+                raise refused(f"{self._where}: two entries have the name {name!r}")
             if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise refused(f"{self._where}: entry {name!r} is encrypted, or neither stored nor deflated")
             if info.header_offset < reached:
@@ -101,7 +101,7 @@ class NpzFile(Mapping[str, ndarray]):
         where = f"{self._where}: entry {name!r}"
         try:
             with self._archive.open(info) as entry:
-                # The library compares the checksum when the end is reached.
+                # The library compares the checksum at the end of the entry.
                 while entry.read(_PIECE):
                     pass
             with self._archive.open(info) as entry:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from forerun._forerun import ndarray
 from forerun._readers import Source, bytes_needed, to_array
 
-# The list of arrays, and eight bytes that are kept for later.
+# The magic number of a list of arrays, and eight reserved bytes.
 MAGIC = struct.pack("<QQ", 0x112, 0)
-# An array: of 64-bit extents, with a kind of storage, with NumPy's shapes. Before them the number was the rank.
+# Versions of an array: with 64-bit extents, with a storage type, with NumPy shapes. Older files store the rank in place
+# of the version.
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _DTYPES = (
     "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64",
@@ -39,7 +40,7 @@ def load(source: Source) -> list[ndarray] | dict[str, ndarray]:
     if names and len(names) != len(entries):
         raise source.refused(f"{len(names)} names for {len(entries)} arrays")
     if len(set(names)) != len(names):
-        raise source.refused("two arrays have one name")
+        raise source.refused("two arrays have the same name")
     if source.left:
         raise source.refused(f"{source.left} bytes at the end are unexpected")
     arrays = []
@@ -63,7 +64,7 @@ def _entry(source: Source, what: str) -> _Entry:
         form = "q"
     else:
         rank, form = version, "I"
-    # Only NumPy's shapes know arrays without dimensions; elsewhere that is an array that was never filled.
+    # Only NumPy shapes allow 0-d arrays; otherwise rank 0 means that the array was never initialised.
     if rank < 0 or (rank == 0 and version != _V3):
         raise source.refused(f"{what} was saved before it had elements")
     source.expect(rank * struct.calcsize(form), f"the shape of {what}")
@@ -85,7 +86,7 @@ def _name(source: Source, number: int) -> str:
     try:
         return source.take(length, what).decode()
     except UnicodeDecodeError as error:
-        raise source.refused(f"{what} is no text") from error
+        raise source.refused(f"{what} is not valid text") from error
 
 
 def _count(source: Source, what: str, least: int) -> int:

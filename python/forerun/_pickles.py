@@ -27,7 +27,7 @@ def rebuild(data: Any, dtype: str, shape: tuple[int, ...], place: tuple[str, int
 
 def _elements(array: ndarray, protocol: int) -> Any:
     """Return the bytes of the elements, in row-major order."""
-    # Not every dtype has a buffer.
+    # bfloat16 has no buffer format.
     if protocol < 5 or not has_numpy(array.dtype.name):
         return array.tobytes()
     view = memoryview(array)

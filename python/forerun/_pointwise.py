@@ -172,7 +172,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``remainder`` element by element: what floor division leaves, with the divisor's sign.
+    """Compute ``remainder`` element by element: remainder of floor division, with the divisor's sign.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``fmod`` element by element: what division towards zero leaves, with the dividend's sign.
+    """Compute ``fmod`` element by element: remainder of truncating division, with the dividend's sign.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def power(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``power`` element by element: the first to the power of the second.
+    """Compute ``power`` element by element: x1 to the power of x2.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``float_power`` element by element: the first to the power of the second, in a float.
+    """Compute ``float_power`` element by element: x1 to the power of x2, computed in floats.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def abs(x: ArrayLike, /) -> None:
 
 @unary
 def fabs(x: ArrayLike, /) -> None:
-    """Compute ``fabs`` element by element: absolute value, in a float.
+    """Compute ``fabs`` element by element: absolute value, as a float.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def fabs(x: ArrayLike, /) -> None:
 
 @unary
 def sign(x: ArrayLike, /) -> None:
-    """Compute ``sign`` element by element: -1, 0 or 1 by the sign; NaN stays.
+    """Compute ``sign`` element by element: the sign: -1, 0 or 1; NaN for NaN.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def sign(x: ArrayLike, /) -> None:
 
 @binary
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``copysign`` element by element: the first with the sign of the second.
+    """Compute ``copysign`` element by element: x1 with the sign of x2.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @unary
 def signbit(x: ArrayLike, /) -> None:
-    """Compute ``signbit`` element by element: whether the sign is minus, that of a zero or NaN too.
+    """Compute ``signbit`` element by element: whether the sign bit is set, also for zeros and NaN.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def signbit(x: ArrayLike, /) -> None:
 
 @binary
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``heaviside`` element by element: 0 below zero, 1 above it, the second at zero.
+    """Compute ``heaviside`` element by element: 0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0.
 
     Examples
     --------
@@ -316,7 +316,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``nextafter`` element by element: the next number on the way from the first to the second.
+    """Compute ``nextafter`` element by element: the next representable number after x1 towards x2.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @unary
 def square(x: ArrayLike, /) -> None:
-    """Compute ``square`` element by element: product with itself.
+    """Compute ``square`` element by element: square.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def cbrt(x: ArrayLike, /) -> None:
 
 @binary
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``hypot`` element by element: the length of the hypotenuse, without overflow on the way.
+    """Compute ``hypot`` element by element: sqrt(x1^2 + x2^2), without intermediate overflow.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @unary
 def reciprocal(x: ArrayLike, /) -> None:
-    """Compute ``reciprocal`` element by element: one divided by it.
+    """Compute ``reciprocal`` element by element: reciprocal, 1 / x.
 
     Examples
     --------
@@ -388,7 +388,7 @@ def reciprocal(x: ArrayLike, /) -> None:
 
 @unary
 def exp(x: ArrayLike, /) -> None:
-    """Compute ``exp`` element by element: e to its power.
+    """Compute ``exp`` element by element: exponential, e^x.
 
     Examples
     --------
@@ -400,7 +400,7 @@ def exp(x: ArrayLike, /) -> None:
 
 @unary
 def exp2(x: ArrayLike, /) -> None:
-    """Compute ``exp2`` element by element: 2 to its power.
+    """Compute ``exp2`` element by element: 2^x.
 
     Examples
     --------
@@ -448,7 +448,7 @@ def log10(x: ArrayLike, /) -> None:
 
 @unary
 def expm1(x: ArrayLike, /) -> None:
-    """Compute ``expm1`` element by element: e to its power, less one.
+    """Compute ``expm1`` element by element: e^x - 1, accurate near 0.
 
     Examples
     --------
@@ -460,7 +460,7 @@ def expm1(x: ArrayLike, /) -> None:
 
 @unary
 def log1p(x: ArrayLike, /) -> None:
-    """Compute ``log1p`` element by element: natural logarithm of one more.
+    """Compute ``log1p`` element by element: natural logarithm of 1 + x, accurate near 0.
 
     Examples
     --------
@@ -472,7 +472,7 @@ def log1p(x: ArrayLike, /) -> None:
 
 @binary
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``logaddexp`` element by element: natural logarithm of the sum of the exponentials.
+    """Compute ``logaddexp`` element by element: log(exp(x1) + exp(x2)), without intermediate overflow.
 
     Examples
     --------
@@ -484,7 +484,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``ldexp`` element by element: the first times 2 to the power of the second, rounded once.
+    """Compute ``ldexp`` element by element: x1 * 2^x2, rounded once.
 
     Examples
     --------
@@ -568,7 +568,7 @@ def atan(x: ArrayLike, /) -> None:
 
 @binary
 def atan2(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``atan2`` element by element: the angle of the point whose second coordinate comes first.
+    """Compute ``atan2`` element by element: the angle of the point (x2, x1), by quadrant.
 
     Examples
     --------
@@ -652,7 +652,7 @@ def atanh(x: ArrayLike, /) -> None:
 
 @unary
 def degrees(x: ArrayLike, /) -> None:
-    """Compute ``degrees`` element by element: an angle in degrees.
+    """Compute ``degrees`` element by element: radians converted to degrees.
 
     Examples
     --------
@@ -664,7 +664,7 @@ def degrees(x: ArrayLike, /) -> None:
 
 @unary
 def radians(x: ArrayLike, /) -> None:
-    """Compute ``radians`` element by element: an angle given in degrees.
+    """Compute ``radians`` element by element: degrees converted to radians.
 
     Examples
     --------
@@ -700,7 +700,7 @@ def i0(x: ArrayLike, /) -> None:
 
 @binary
 def maximum(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``maximum`` element by element: the larger; NaN if either is.
+    """Compute ``maximum`` element by element: the larger; NaN if either operand is NaN.
 
     Examples
     --------
@@ -712,7 +712,7 @@ def maximum(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def minimum(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``minimum`` element by element: the smaller; NaN if either is.
+    """Compute ``minimum`` element by element: the smaller; NaN if either operand is NaN.
 
     Examples
     --------
@@ -724,7 +724,7 @@ def minimum(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def fmax(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``fmax`` element by element: the larger; a number rather than NaN.
+    """Compute ``fmax`` element by element: the larger, ignoring NaN.
 
     Examples
     --------
@@ -736,7 +736,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def fmin(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``fmin`` element by element: the smaller; a number rather than NaN.
+    """Compute ``fmin`` element by element: the smaller, ignoring NaN.
 
     Examples
     --------
@@ -964,7 +964,7 @@ def invert(x: ArrayLike, /) -> None:
 
 @binary
 def left_shift(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``left_shift`` element by element: bits moved up; beyond the width, zero.
+    """Compute ``left_shift`` element by element: left shift; 0 if shifted by the bit width or more.
 
     Examples
     --------
@@ -976,7 +976,7 @@ def left_shift(x1: ArrayLike, x2: ArrayLike, /) -> None:
 
 @binary
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> None:
-    """Compute ``right_shift`` element by element: bits moved down, the sign filling up.
+    """Compute ``right_shift`` element by element: arithmetic right shift.
 
     Examples
     --------
@@ -1071,7 +1071,7 @@ def isfinite(x: ArrayLike, /) -> None:
 
 
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Compute ``where`` element by element: the second where the first holds, else the third.
+    """Compute ``where`` element by element: x1 where the condition is true, otherwise x2.
 
     Examples
     --------

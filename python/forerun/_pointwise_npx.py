@@ -81,7 +81,7 @@ def gamma(x: ArrayLike, /) -> ndarray:
 
 
 def gammaln(x: ArrayLike, /) -> ndarray:
-    """Compute ``gammaln`` element by element: logarithm of the gamma function's magnitude.
+    """Compute ``gammaln`` element by element: logarithm of the absolute value of the gamma function.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def gammaln(x: ArrayLike, /) -> ndarray:
 
 
 def digamma(x: ArrayLike, /) -> ndarray:
-    """Compute ``digamma`` element by element: derivative of the gamma function's logarithm.
+    """Compute ``digamma`` element by element: digamma function, the derivative of log(gamma(x)).
 
     Examples
     --------
@@ -105,7 +105,7 @@ def digamma(x: ArrayLike, /) -> ndarray:
 
 
 def polygamma(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Compute ``polygamma`` element by element: the derivative of digamma that the first counts, at a positive second.
+    """Compute ``polygamma`` element by element: the x1-th derivative of digamma at a positive x2.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def softsign(x: ArrayLike, /) -> ndarray:
 
 
 def relu(x: ArrayLike, /) -> ndarray:
-    """Compute ``relu`` element by element: the larger of it and zero.
+    """Compute ``relu`` element by element: max(x, 0).
 
     Examples
     --------
@@ -153,7 +153,7 @@ def relu(x: ArrayLike, /) -> ndarray:
 
 
 def multiply_add(x1: ArrayLike, x2: ArrayLike, x3: ArrayLike, /) -> ndarray:
-    """Compute ``multiply_add`` element by element: the first times the second, plus the third, rounded twice.
+    """Compute ``multiply_add`` element by element: x1 * x2 + x3, rounded twice.
 
     Examples
     --------

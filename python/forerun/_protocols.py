@@ -8,7 +8,7 @@ from typing import Any
 
 from forerun._forerun import Pointwise, ndarray
 
-# The reductions that NumPy spells as methods of ufuncs.
+# The reductions that NumPy implements as ufunc methods.
 _REDUCED = {
     "add": "sum",
     "multiply": "prod",
@@ -18,10 +18,10 @@ _REDUCED = {
     "logical_or": "any",
 }
 
-# Functions about where elements lie: an array made of ours may look at the same ones.
+# Functions about memory: a NumPy array may share the elements of a Forerun array.
 _ABOUT_MEMORY = {"may_share_memory", "shares_memory"}
 
-# The versions of the standard that can be asked for: each contains those before it.
+# The supported versions of the standard; each includes the earlier ones.
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
@@ -39,14 +39,14 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[
     """Apply a NumPy ufunc with a Forerun op; return ``NotImplemented`` if there is none."""
     import numpy
 
-    if any(_has_own_say(value) for value in inputs):
+    if any(_overrides_ufunc(value) for value in inputs):
         return NotImplemented
     options = dict(options or {})
     name = ufunc.__name__
-    # Who writes into NumPy's memory, or computes with what only NumPy has, gets NumPy's results.
+    # NumPy computes if the output is NumPy's memory, or if an operand has a dtype that only NumPy has.
     written = inputs[:1] if method == "at" else options.get("out") or ()
-    if any(isinstance(array, numpy.ndarray) for array in written) or _only_numpys((inputs, options)):
-        return getattr(ufunc, method)(*_as_numpys(inputs), **_as_numpys(options))
+    if any(isinstance(array, numpy.ndarray) for array in written) or _has_unsupported_dtype((inputs, options)):
+        return getattr(ufunc, method)(*_to_numpy_arguments(inputs), **_to_numpy_arguments(options))
     if options.pop("out", None) is not None:
         raise TypeError(f"numpy.{name}: out= is not supported where an array of forerun takes part")
     if method == "reduce":
@@ -70,8 +70,8 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     if func.__name__ in _ABOUT_MEMORY and any(isinstance(arg, numpy.ndarray) for arg in args):
         return _share(func, args, kwargs)
-    if isinstance(kwargs.get("out"), numpy.ndarray) or _only_numpys((args, kwargs)):
-        return func(*_as_numpys(args), **_as_numpys(kwargs))
+    if isinstance(kwargs.get("out"), numpy.ndarray) or _has_unsupported_dtype((args, kwargs)):
+        return func(*_to_numpy_arguments(args), **_to_numpy_arguments(kwargs))
     found = _function(func.__name__, func.__module__)
     if found is None:
         name = f"{func.__module__}.{func.__name__}"
@@ -81,19 +81,19 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     try:
         return found(*args, **kwargs)
     except TypeError:
-        # Python's objects beside an array are an array of objects, which only NumPy has.
+        # Python objects next to an array make an object array, which only NumPy has.
         if not any(arg is None or isinstance(arg, str) for arg in args):
             raise
-        return func(*_as_numpys(args), **_as_numpys(kwargs))
+        return func(*_to_numpy_arguments(args), **_to_numpy_arguments(kwargs))
 
 
 def _share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a NumPy array and a Forerun array share elements. Waits for the Forerun array."""
     import numpy
 
-    # What NumPy may not write is perhaps what it was lent.
+    # A read-only NumPy array may be an export of a Forerun array.
     lent = any(isinstance(arg, numpy.ndarray) and not arg.flags.writeable for arg in args)
-    return bool((lent and func.__name__ == "may_share_memory") or func(*_as_numpys(args), **kwargs))
+    return bool((lent and func.__name__ == "may_share_memory") or func(*_to_numpy_arguments(args), **kwargs))
 
 
 def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -103,7 +103,7 @@ def _reduced(name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any
         return NotImplemented
     (array,) = inputs
     axis = options.pop("axis", 0)
-    # Of no dimensions NumPy lets the first one be reduced.
+    # For 0-d arrays NumPy accepts axis 0.
     named = {"axis": None if array.ndim == 0 and axis in (0, -1) else axis, "keepdims": options.pop("keepdims", False)}
     if (dtype := options.pop("dtype", None)) is not None:
         array = array.astype(dtype, copy=False)
@@ -123,7 +123,7 @@ def _function(name: str, module: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _has_own_say(value: Any) -> bool:
+def _overrides_ufunc(value: Any) -> bool:
     """Return whether a value's class implements ``__array_ufunc__`` itself."""
     import numpy
 
@@ -132,24 +132,24 @@ def _has_own_say(value: Any) -> bool:
     return hasattr(type(value), "__array_ufunc__")
 
 
-def _only_numpys(value: Any) -> bool:
+def _has_unsupported_dtype(value: Any) -> bool:
     """Return whether an argument has a dtype that Forerun lacks: objects, strings, dates."""
     import numpy
 
     if isinstance(value, (tuple, list)):
-        return any(_only_numpys(item) for item in value)
+        return any(_has_unsupported_dtype(item) for item in value)
     if isinstance(value, dict):
-        return any(_only_numpys(item) for item in value.values())
+        return any(_has_unsupported_dtype(item) for item in value.values())
     return isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind not in "biufcV"
 
 
-def _as_numpys(value: Any) -> Any:
-    """Give NumPy arrays in the place of ours among arguments. Waits for their values."""
+def _to_numpy_arguments(value: Any) -> Any:
+    """Replace Forerun arrays among the arguments by NumPy arrays. Waits for their values."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if isinstance(value, (tuple, list)):
-        return type(value)(_as_numpys(item) for item in value)
-    return {name: _as_numpys(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(_to_numpy_arguments(item) for item in value)
+    return {name: _to_numpy_arguments(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _listed(options: dict[str, Any]) -> str:

@@ -16,10 +16,10 @@ from forerun._forerun import dtype as _dtype
 from forerun._forerun import ndarray
 from forerun._refused import refused
 
-# What arrays can be: their dimensions, and what a machine can address, however empty they are.
+# The limits of arrays: the number of dimensions, and the address space, which also applies to empty arrays.
 MOST_DIMENSIONS = 32
 _MOST_BYTES = 2**63 - 1
-# How much is read at a time where nobody knows how much there is.
+# The number of bytes to read at a time if the size of the file is unknown.
 _PIECE = 1 << 20
 
 
@@ -64,7 +64,7 @@ class Source:
 
 
 def remaining(file: BinaryIO) -> int | None:
-    """Return how many bytes of a file are left, if known."""
+    """Return the number of remaining bytes of a file, if known."""
     try:
         here = file.tell()
         end = file.seek(0, os.SEEK_END)
@@ -79,30 +79,30 @@ def bytes_needed(source: Source, what: str, dtype: str, shape: Sequence[int]) ->
     if not is_known(dtype):
         raise source.refused(f"{what}: dtype {dtype} is not supported")
     if len(shape) > MOST_DIMENSIONS:
-        raise source.refused(f"{what}: {len(shape)} dimensions, the most are {MOST_DIMENSIONS}")
+        raise source.refused(f"{what}: {len(shape)} dimensions, the limit is {MOST_DIMENSIONS}")
     size = _dtype(dtype).itemsize
-    # An empty array has no bytes to be compared with, whatever its other dimensions are.
+    # An empty array has no bytes, so check its other dimensions.
     if math.prod(extent for extent in shape if extent) * size > _MOST_BYTES:
         raise source.refused(f"{what}: no array of {dtype} can have the shape {tuple(shape)}")
     return math.prod(shape) * size
 
 
 def is_known(dtype: str) -> bool:
-    """Return whether there are arrays of a dtype that a file names."""
+    """Return whether arrays can have a dtype that a file names."""
     return isinstance(getattr(_forerun, dtype, None), _dtype)
 
 
 def are_counts(numbers: Any) -> bool:
-    """Return whether something is a list or a tuple of counts."""
+    """Return whether a value is a list or tuple of counts."""
     return isinstance(numbers, (list, tuple)) and all(type(number) is int and number >= 0 for number in numbers)
 
 
 def to_array(
     source: Source, what: str, raw: bytes | bytearray, dtype: str, shape: Sequence[int], order: str = "<C"
 ) -> ndarray:
-    """Make an array of bytes; for their order see :func:`from_elements`."""
+    """Make an array from bytes; for their order see :func:`from_elements`."""
     _fail.point("file.read")
-    # Only zero and one are truth values.
+    # Only 0 and 1 are valid booleans.
     if dtype == "bool" and raw and max(raw) > 1:
         raise source.refused(f"{what}: a bool is neither 0 nor 1")
     return from_elements(raw, dtype, shape, order)

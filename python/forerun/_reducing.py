@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from forerun._types import ArrayLike, AxisLike, DTypeLike
     from forerun._ufunc import ufunc
 
-# Ops for which neither the order nor the grouping of the operands matters, but for rounding.
+# Commutative and associative ops, apart from rounding.
 _COMMUTATIVE = frozenset({
     "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
     "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm", "hypot", "logaddexp",
 })  # fmt: skip
-# A reduction by these is one step with the reduction of all but the first by another.
+# A reduction by these ops is one step with the reduction, by another op, of all elements but the first.
 _RESTS = {
     "subtract": "add", "divide": "multiply", "left_shift": "add", "right_shift": "add", "float_power": "multiply",
 }  # fmt: skip
-# An operand twice is the operand once.
+# Idempotent ops: applying one to equal operands returns the operand.
 _IDEMPOTENT = frozenset(
     {"maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "bitwise_and", "bitwise_or"}
 )
@@ -117,7 +117,7 @@ def called(op: ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> ndarray
     if dtype is not None:
         made = made.astype(dtype, copy=False)
     if into is None and mask is not True:
-        # What is left out has no value in NumPy; here it is zero.
+        # Elements that are left out are uninitialised in NumPy, and zero here.
         shape = where(to_array(mask), made, made).shape
         into = _forerun.full(shape, 0, made.dtype, made.device)
     return written(name, made, into, mask, casting)
@@ -175,7 +175,7 @@ def _axes(name: str, axis: AxisLike, ndim: int) -> tuple[int, ...]:
             raise IndexError(f"{name}.reduce: axis {each} is out of bounds for an array of {ndim} dimensions")
     axes = tuple(each % ndim for each in every)
     if len(set(axes)) < len(axes):
-        raise ValueError(f"{name}.reduce: an axis is named twice: {axes}")
+        raise ValueError(f"{name}.reduce: an axis is given twice: {axes}")
     return axes
 
 
@@ -292,7 +292,7 @@ def reduced_at(
         return written(f"{name}.reduceat", _part(x, along, 0, 0).copy(), out)
     ends = _forerun.concatenate([starts[1:], _forerun.full((1,), extent, int64, x.device)], 0)
     lengths = maximum(ends - starts, 1)
-    # This look refuses an index that is out of bounds, and one that is negative.
+    # This lookup raises for indices that are out of bounds or negative.
     first = _forerun.take(x, where(starts < 0, extent, starts), along)
     made = segments(op, x, first, starts, lengths, along, _longest(indices, extent))
     return written(f"{name}.reduceat", made, out)

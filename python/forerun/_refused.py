@@ -1,4 +1,4 @@
-"""Errors about files, raised from Python: they name the user's line, as the engine's errors do."""
+"""Errors about files, raised from Python: like the engine's errors, they name the user's line."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ def applied_at(op: ufunc, a: ndarray, indices: Any, b: ArrayLike | None) -> None
         raise TypeError(f"{name}.at: takes {op.nin + 1} arguments")
     by_position = isinstance(indices, ndarray) and indices.dtype.kind in "iu" and a.ndim == 1 and a.dtype.kind != "b"
     if by_position and b is not None and name in ("add", "subtract"):
-        # Positions of the only axis are what is added at.
+        # For a 1-d array, indices are flat positions.
         given = to_array(b, None, a.device)
         _check(op, a, given)
         addends = given.astype(a.dtype, copy=False)
         addends = negative(addends) if name == "subtract" else addends
         a[...] = _forerun.scatter_add(a, indices, _forerun.broadcast_to(addends, indices.shape), 0)
         return
-    # Which elements of the flattened array an index of any kind names.
+    # The flat positions of the elements that an index of any kind selects.
     places = _forerun.arange(0, a.size, 1, int64, a.device).reshape(*a.shape)[indices]
     values: ndarray | None = None
     if b is not None:
@@ -74,7 +74,8 @@ def _applied(op: ufunc, flat: ndarray, places: ndarray, values: ndarray | None) 
         start = _forerun.broadcast_to(values[:1], flat.shape)
         together = segments(within, values, start, starts, ends - starts, 0, places.size)
         return where(ends > starts, op(flat, together).astype(flat.dtype, copy=False), flat)
-    # Each value with all before it for the same place: of several writes to one place the last stays, which has all.
+    # Combine each value with all earlier ones for the same position. The last write to a position wins, and it has the
+    # combination of all.
     values = _scanned(within, places, values)
     made = op(_forerun.take(flat, places, 0), values).astype(flat.dtype, copy=False)
     return _forerun.routine("put_along_axis", [flat, places, made], axis=0)

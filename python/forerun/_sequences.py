@@ -111,14 +111,14 @@ def _rows(op: str, shape: tuple[int, ...], indices: ndarray) -> ndarray:
     """Return the row numbers of coordinates; out-of-bounds coordinates give an invalid row."""
     depth = indices.shape[0] if indices.ndim else 0
     if not 1 <= depth <= len(shape):
-        raise ValueError(f"{op}: indices {indices.shape} do not name elements of {shape}")
+        raise ValueError(f"{op}: indices {indices.shape} are not valid coordinates for shape {shape}")
     size = math.prod(shape[:depth])
     rows: ndarray | None = None
     for d in range(depth):
         extent, place = shape[d], indices[d].astype(int64, copy=False)
         place = where(place < 0, place + extent, place)
         good = (place >= 0) * (place < extent)
-        # However the coordinates before add up, this is beyond the last row.
+        # Beyond the last row, whatever the other coordinates add up to.
         rows = where(
             good, place if rows is None else rows * extent + place, size * math.prod(shape[d + 1 : depth]) + size
         )
@@ -183,7 +183,7 @@ def _updates(op: str, a: ArrayLike, ind: ArrayLike, val: ArrayLike) -> tuple[nda
     x = to_array(a)
     named = to_array(ind, None, x.device)
     if named.ndim < 2:
-        raise ValueError(f"{op}: indices have a row for each coordinate, not shape {named.shape}")
+        raise ValueError(f"{op}: indices must have one row per coordinate, got shape {named.shape}")
     updates = to_array(val, x.dtype, x.device)
     return x, named, _forerun.broadcast_to(updates, (*named.shape[1:], *x.shape[named.shape[0] :]))
 
@@ -192,7 +192,7 @@ def _lengths(op: str, x: ndarray, sequence_length: ArrayLike, axis: SupportsInde
     """Return the lengths in the shape that broadcasts against sequences along the first or second axis."""
     place = one_axis(op, axis, x.ndim)
     if x.ndim < 2 or place > 1:
-        raise ValueError(f"{op}: sequences lie along axis 0 or 1 of at least two, not along {place} of {x.shape}")
+        raise ValueError(f"{op}: axis must be 0 or 1 and needs two dimensions, got axis {place} of {x.shape}")
     lengths = to_array(sequence_length, None, x.device).astype(int64)
     if lengths.shape != (x.shape[1 - place],):
         raise ValueError(f"{op}: {lengths.shape} lengths for {x.shape[1 - place]} sequences")
@@ -202,7 +202,7 @@ def _lengths(op: str, x: ndarray, sequence_length: ArrayLike, axis: SupportsInde
 
 
 def _steps(x: ndarray, axis: int) -> ndarray:
-    """Count along an axis."""
+    """Return the positions along an axis."""
     steps = _forerun.arange(0, x.shape[axis], 1, int64, x.device)
     return steps.reshape(*[-1 if d == axis else 1 for d in range(x.ndim)])
 

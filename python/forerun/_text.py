@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from forerun._forerun import Device
 
-# The dtypes that a reader may take for granted, beside the default float.
+# The dtypes that ``repr`` omits, besides the default float.
 _IMPLIED = frozenset({"bool", "int64"})
 _OPEN = "array("
-# Decimals that tell bfloat16 numbers apart.
+# The number of digits that distinguishes bfloat16 numbers.
 _FEW = 4
 
 
@@ -49,7 +49,7 @@ def to_repr(values: numpy.ndarray, dtype: str, device: Device | None = None) -> 
     return head + (" " if fits else "\n" + " " * len(_OPEN)) + tail
 
 
-# A table in a notebook shows at most so many rows and columns: the first and the last of more.
+# The maximum number of rows and columns of a table in a notebook; larger arrays show the first and last ones.
 _MOST_ROWS, _MOST_COLUMNS = 20, 12
 
 

@@ -1,4 +1,4 @@
-"""Traces: what was submitted, planned, run and waited for, on which thread and when."""
+"""Traces: what was submitted, planned, run and waited for, by which thread and when."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TraceEvent(NamedTuple):
     task: int | None
     """The number of the task: records that were fused into one task share it."""
     age: int | None
-    """The age of the task: older ones go first. Known of what was planned."""
+    """The age of the task: older ones go first; 0 if a waiter ran it at once. Known of what was planned."""
     call: str
     """What a wait called; empty otherwise."""
     call_file: str
@@ -85,7 +85,7 @@ class Trace:
     def _stop(self) -> None:
         lanes = _forerun.stop_trace()
         events = [_event(thread, raw) for thread, rows in lanes for raw in rows]
-        # What began together is told from the outside in.
+        # Events with equal starts are ordered from outer to inner.
         self.events = sorted(events, key=lambda event: (event.start, -event.end))
 
     def timeline(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Trace:
             if event.kind == "planned" and event.task is not None:
                 parts[event.task].append(event)
         arrows = 0
-        # A submission has no length that is worth two clocks; it is drawn short enough for what follows it.
+        # A submission has no recorded duration; it is drawn short enough to end before the next event.
         lengths: dict[int, float] = {}
         later: dict[str, float] = {}
         for event in reversed(self.events):

@@ -21,7 +21,7 @@ _Made = TypeVar("_Made", bound="ufunc")
 
 __all__ = ["binary", "called", "ufunc", "unary"]
 
-# What a reduction over nothing gives.
+# The results of reductions over no elements.
 _IDENTITIES: dict[str, bool | int | float] = {
     "add": 0,
     "multiply": 1,
@@ -62,16 +62,16 @@ class ufunc(Pointwise):
     nout = 1
 
     def __repr__(self) -> str:
-        """Name the op."""
+        """Return the name of the op."""
         return f"<ufunc '{self.__name__}'>"
 
     def __reduce__(self) -> str:
-        """Name what pickle looks up in ``forerun.np``."""
+        """Return the name that pickle looks up in ``forerun.np``."""
         return self.__name__
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Return what ``inspect.signature`` asks for."""
+        """Return the signature for ``inspect.signature``."""
         import inspect
 
         return inspect.signature(_call)
@@ -243,16 +243,16 @@ class BinaryUfunc(ufunc):
 
 
 def _call(*operands: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind") -> None:
-    """Stand for the arguments of every ufunc."""
+    """Serve as a placeholder with the arguments of every ufunc."""
 
 
 def unary(described: Callable[[ArrayLike], None]) -> UnaryUfunc:
-    """Make the op that a function names and describes."""
+    """Make the op with the name and docstring of a function."""
     return _described(UnaryUfunc(described.__name__), described)
 
 
 def binary(described: Callable[[ArrayLike, ArrayLike], None]) -> BinaryUfunc:
-    """Make the op that a function names and describes."""
+    """Make the op with the name and docstring of a function."""
     return _described(BinaryUfunc(described.__name__), described)
 
 

@@ -65,7 +65,7 @@ class _Scope:
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
         self._training = training
-        # What was set before, once a time that the scope was entered: it may be entered again inside itself.
+        # The previous settings, one entry per nested use: the scope may be entered again inside itself.
         self._former: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
@@ -297,7 +297,7 @@ class Function:
     array([0., 1.])
     """
 
-    # Of the class, so that a subclass need not call ``super().__init__()``.
+    # Class attributes, so that subclasses need not call ``super().__init__()``.
     _saved: tuple[ndarray, ...] = ()
     _called = False
 
@@ -313,7 +313,7 @@ class Function:
     def __call__(self, *inputs: ndarray) -> Any:
         """Call ``forward``, and record the call as one op if the thread is recording."""
         if self._called:
-            raise RuntimeError(f"{type(self).__name__}: a Function object is for one call: make another")
+            raise RuntimeError(f"{type(self).__name__}: a Function object can be called only once; create another")
         self._called = True
         recording = _forerun.set_recording(False)
         try:
@@ -354,6 +354,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

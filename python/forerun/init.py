@@ -15,21 +15,27 @@ array([[0.5, 0.5, 0.5],
 
 from __future__ import annotations
 
-import math
+import re
 import typing as _typing
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from forerun import np
+from forerun import _forerun
 from forerun._forerun import ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun._types import ArrayLike
 
 __all__ = [
+    "Bilinear",
     "Constant",
     "Initializer",
+    "LSTMBias",
+    "Load",
     "MSRAPrelu",
+    "Mixed",
     "Normal",
     "One",
+    "Orthogonal",
     "Uniform",
     "Xavier",
     "Zero",
@@ -73,7 +79,7 @@ def create(initializer: str | Initializer, **arguments: Any) -> Initializer:
         return initializer
     cls = _BY_NAME.get(initializer.lower())
     if cls is None:
-        raise ValueError(f"no initialiser {initializer!r}; there are {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown initialiser {initializer!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 
@@ -178,7 +184,7 @@ class Uniform(Initializer):
         self.scale = scale
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        data[:] = np.random.uniform(-self.scale, self.scale, data.shape, data.dtype)
+        _forerun.initialize(name, data, "uniform", self.scale)
 
 
 @register
@@ -197,7 +203,7 @@ class Normal(Initializer):
         self.sigma = sigma
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        data[:] = np.random.normal(0.0, self.sigma, data.shape, data.dtype)
+        _forerun.initialize(name, data, "normal", self.sigma)
 
 
 @register
@@ -227,26 +233,12 @@ class Xavier(Initializer):
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
-        if rnd_type not in ("uniform", "gaussian"):
-            raise ValueError(f"Xavier: rnd_type is 'uniform' or 'gaussian', not {rnd_type!r}")
-        if factor_type not in ("in", "out", "avg"):
-            raise ValueError(f"Xavier: factor_type is 'in', 'out' or 'avg', not {factor_type!r}")
         self.rnd_type = rnd_type
         self.factor_type = factor_type
         self.magnitude = float(magnitude)
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        shape = data.shape
-        if len(shape) < 2:
-            raise ValueError(f"{type(self).__name__}: {name} of shape {shape} has fewer than 2 dimensions")
-        receptive = math.prod(shape[2:])
-        fan_in, fan_out = shape[1] * receptive, shape[0] * receptive
-        factor = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]
-        scale = math.sqrt(self.magnitude / factor)
-        if self.rnd_type == "uniform":
-            data[:] = np.random.uniform(-scale, scale, shape, data.dtype)
-        else:
-            data[:] = np.random.normal(0.0, scale, shape, data.dtype)
+        _forerun.initialize(name, data, "xavier", self.magnitude, self.rnd_type, self.factor_type)
 
 
 @register
@@ -265,6 +257,153 @@ class MSRAPrelu(Xavier):
         self._arguments = {"factor_type": factor_type, "slope": slope}
 
 
+@register
+class Orthogonal(Initializer):
+    """A matrix with orthonormal rows or columns, whichever are shorter, times a scale.
+
+    Dimensions after the first are merged.
+
+    Parameters
+    ----------
+    scale
+        The factor.
+    rand_type
+        The distribution of the matrix that is made orthogonal: ``"uniform"`` or ``"normal"``.
+
+    Examples
+    --------
+    >>> from forerun import init, np
+    >>> x = np.zeros((2, 3))
+    >>> init.Orthogonal(scale=2)("weight", x)
+    >>> np.allclose(x @ x.T, 4 * np.eye(2), atol=1e-5)
+    True
+    """
+
+    def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
+        super().__init__(scale=scale, rand_type=rand_type)
+        self.scale = scale
+        self.rand_type = rand_type
+
+    def _init_weight(self, name: str, data: ndarray) -> None:
+        _forerun.initialize(name, data, "orthogonal", self.scale, self.rand_type)
+
+
+@register
+class Bilinear(Initializer):
+    """Weights of a transposed convolution that interpolates images.
+
+    Examples
+    --------
+    >>> from forerun import init, np
+    >>> x = np.zeros((1, 1, 2, 2))
+    >>> init.Bilinear()("weight", x)
+    >>> x
+    array([[[[1., 0.],
+             [0., 0.]]]])
+    """
+
+    def _init_weight(self, name: str, data: ndarray) -> None:
+        _forerun.initialize(name, data, "bilinear")
+
+
+@register
+class LSTMBias(Initializer):
+    """Zeros, but for the bias of an LSTM's forget gate.
+
+    Examples
+    --------
+    >>> from forerun import init, np
+    >>> x = np.ones((8,))
+    >>> init.LSTMBias(1.0)._init_weight("i2h_bias", x)
+    >>> x
+    array([0., 0., 1., 1., 0., 0., 0., 0.])
+    """
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, name: str, data: ndarray) -> None:
+        _forerun.initialize(name, data, "lstm_bias", self.forget_bias)
+
+
+@register
+class Mixed(Initializer):
+    """Several initialisers: each is used where its pattern is the first that matches the name.
+
+    Parameters
+    ----------
+    patterns
+        Regular expressions.
+    initializers
+        One for each.
+
+    Examples
+    --------
+    >>> from forerun import init, np
+    >>> mixed = init.Mixed(["embedding", ".*"], [init.One(), init.Constant(2)])
+    >>> x = np.zeros((2,))
+    >>> mixed("embedding.weight", x)
+    >>> x
+    array([1., 1.])
+    """
+
+    def __init__(self, patterns: Sequence[str], initializers: Sequence[Initializer]) -> None:
+        super().__init__(patterns=patterns, initializers=initializers)
+        self.map = [(re.compile(pattern), chosen) for pattern, chosen in zip(patterns, initializers, strict=True)]
+
+    def __call__(self, name: str, data: ndarray) -> None:
+        """Initialise an array by the first pattern that matches the name."""
+        self._chosen(name)(name, data)
+
+    def _init_weight(self, name: str, data: ndarray) -> None:
+        self._chosen(name)._init_weight(name, data)
+
+    def _chosen(self, name: str) -> Initializer:
+        for pattern, chosen in self.map:
+            if pattern.match(name):
+                return chosen
+        raise ValueError(f"Mixed: no pattern matches {name!r}; the last one may be '.*'")
+
+
+@register
+class Load(Initializer):
+    """Arrays by name, and another initialiser for names that are not there.
+
+    Parameters
+    ----------
+    param
+        Arrays by the names of parameters.
+    default_init
+        The initialiser of the others.
+
+    Examples
+    --------
+    >>> from forerun import init, np
+    >>> x = np.zeros((2,))
+    >>> init.Load({"weight": np.array([1.0, 2.0])})("weight", x)
+    >>> x
+    array([1., 2.])
+    """
+
+    def __init__(self, param: Mapping[str, ArrayLike], default_init: Initializer | None = None) -> None:
+        super().__init__()
+        self.param = param
+        self.default_init = default_init
+
+    def __call__(self, name: str, data: ndarray) -> None:
+        """Initialise an array by the one of its name."""
+        self._init_weight(name, data)
+
+    def _init_weight(self, name: str, data: ndarray) -> None:
+        if name in self.param:
+            data[:] = self.param[name]
+        elif self.default_init is not None:
+            self.default_init(name, data)
+        else:
+            raise ValueError(f"Load: no array is called {name!r}, and there is no default_init")
+
+
 # MXNet's other names for the same classes.
 _BY_NAME.update(zeros=Zero, ones=One, gaussian=Normal)
 
@@ -273,6 +412,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

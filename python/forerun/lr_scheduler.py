@@ -104,7 +104,7 @@ class FactorScheduler(LRScheduler):
 
     def _after_warmup(self, num_update: int) -> float:
         cuts = max(num_update - 1, 0) // self.step
-        # The floor holds only for what was cut: a base rate below it stays as it is.
+        # The lower bound applies only after a decrease: a base rate below it is unchanged.
         return max(self.base_lr * self.factor**cuts, self.stop_factor_lr) if cuts else self.base_lr
 
 
@@ -217,6 +217,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -4,94 +4,46 @@ from __future__ import annotations
 
 import typing as _typing
 
-from forerun import _forerun, _pointwise_npx
+from forerun import _attention, _control, _forerun, _layers, _masked, _pointwise_npx, _recurrent, _routines_npx, _sequences
 from forerun import _npx_random as random
-from forerun._attention import ctc_loss, scaled_dot_product_attention
-from forerun._control import cond, foreach, while_loop
+from forerun._attention import *  # noqa: F403
+from forerun._control import *  # noqa: F403
 from forerun._files import load, save
 from forerun._forerun import Device
-from forerun._layers import (
-    activation,
-    batch_dot,
-    batch_norm,
-    dropout,
-    embedding,
-    fully_connected,
-    layer_norm,
-    leaky_relu,
-    log_softmax,
-    logsumexp,
-    one_hot,
-    pick,
-    softmax,
-)
-from forerun._masked import arange_like, broadcast_like, masked_log_softmax, masked_softmax
+from forerun._layers import *  # noqa: F403
+from forerun._masked import *  # noqa: F403
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
-from forerun._recurrent import rnn
-from forerun._sequences import (
-    cummax,
-    cummin,
-    gather_nd,
-    index_add,
-    index_update,
-    sequence_last,
-    sequence_mask,
-    sequence_reverse,
-    topk,
-)
+from forerun._recurrent import *  # noqa: F403
+from forerun._routines_npx import *  # noqa: F403
+from forerun._sequences import *  # noqa: F403
 
 __all__ = [
     "Device",
-    "activation",
-    "arange_like",
-    "batch_dot",
-    "batch_norm",
-    "broadcast_like",
     "cancel_pending",
-    "cond",
     "cpu",
     "cpu_pinned",
-    "ctc_loss",
-    "cummax",
-    "cummin",
     "current_device",
-    "dropout",
-    "embedding",
-    "foreach",
-    "fully_connected",
-    "gather_nd",
     "gpu",
     "gpu_memory_info",
-    "index_add",
-    "index_update",
     "is_np_default_dtype",
-    "layer_norm",
-    "leaky_relu",
     "load",
-    "log_softmax",
-    "logsumexp",
-    "masked_log_softmax",
-    "masked_softmax",
     "num_gpus",
-    "one_hot",
-    "pick",
     "random",
     "reset_np",
-    "rnn",
     "save",
-    "scaled_dot_product_attention",
     "seed",
-    "sequence_last",
-    "sequence_mask",
-    "sequence_reverse",
     "set_np",
-    "softmax",
-    "topk",
     "waitall",
-    "while_loop",
 ]
+__all__ += _attention.__all__
+__all__ += _control.__all__
+__all__ += _layers.__all__
+__all__ += _masked.__all__
 __all__ += _pointwise_npx.__all__
+__all__ += _recurrent.__all__
+__all__ += _routines_npx.__all__
+__all__ += _sequences.__all__
 
 
 def cancel_pending() -> None:
@@ -281,6 +233,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -62,7 +62,7 @@ def create(name: str | Optimizer, **arguments: Any) -> Optimizer:
         return name
     cls = _BY_NAME.get(name.lower())
     if cls is None:
-        raise ValueError(f"no optimiser {name!r}; there are {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown optimiser {name!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 
@@ -263,7 +263,7 @@ class Adam(Optimizer):
 
     default_lr = 0.001
     state_names = ("mean", "variance")
-    # What AdamW sets otherwise.
+    # Overridden by AdamW.
     correct_bias = True
     decoupled = False
 
@@ -354,6 +354,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

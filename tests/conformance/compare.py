@@ -5,11 +5,11 @@ Usage::
     python tests/conformance/compare.py SUITE [--examples 200] [--version 2024.12] [--out docs/conformance]
         [--reports FOLDER] [--jobs 1]
 
-SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter that runs this must have forerun,
-numpy, array-api-strict and what the suite requires (pytest, pytest-json-report, hypothesis, ndindex). Each module is
-run in a process of its own. With ``--out`` the table is written to ``array-api.md`` there. With ``--reports`` the
-reports are kept there, and a peer whose report is there already is not run again. Several ``--jobs`` take
-pytest-xdist. Fails if `forerun.np` fails a test that a peer passes.
+SUITE is a checkout of data-apis/array-api-tests with its submodule. The interpreter must have forerun, numpy,
+array-api-strict and the requirements of the suite (pytest, pytest-json-report, hypothesis, ndindex). Each module runs
+in its own process. ``--out`` writes the table to ``array-api.md`` in that folder. ``--reports`` keeps the reports
+there; a peer with an existing report is not run again. Several ``--jobs`` need pytest-xdist. The script fails if
+`forerun.np` fails a test that a peer passes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PEERS = ("numpy", "array_api_strict")
 
 
 def run(args: argparse.Namespace, module: str, reports: pathlib.Path) -> dict[str, str]:
-    """Run the suite on a module; the outcome of each test by its name."""
+    """Run the suite on a module; return the outcome of each test by its name."""
     report = reports.resolve() / f"{module}-{args.version}-{args.examples}.json"
     if module == OURS or not report.exists():
         paths = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -48,12 +48,12 @@ def run(args: argparse.Namespace, module: str, reports: pathlib.Path) -> dict[st
 
 
 def is_bad(outcome: str) -> bool:
-    """Say whether a test failed, or could not be run."""
+    """Return whether a test failed or could not be run."""
     return outcome in ("failed", "error")
 
 
 def versions() -> str:
-    """Name what is compared, with versions."""
+    """Return the names and versions of the compared modules."""
     import array_api_strict
     import numpy
 
@@ -66,7 +66,7 @@ def versions() -> str:
 
 
 def table(outcomes: dict[str, dict[str, str]]) -> list[str]:
-    """Count outcomes a file of the suite."""
+    """Return the counts of outcomes per file of the suite."""
     files = sorted({name.split("::")[0] for results in outcomes.values() for name in results})
     lines = ["| file | " + " | ".join(outcomes) + " |", "|---|" + "---|" * len(outcomes)]
     for file in [*files, ""]:
@@ -80,7 +80,7 @@ def table(outcomes: dict[str, dict[str, str]]) -> list[str]:
 
 
 def main() -> int:
-    """Compare, print, and say by the exit status whether a peer is ahead."""
+    """Compare and print; return an exit status that tells whether a peer passes more."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", type=pathlib.Path)
     parser.add_argument("--examples", type=int, default=200)

@@ -1,4 +1,4 @@
-"""A plugin for the suite's runs: no test fails because the machine is busy with something else."""
+"""A plugin for the suite: removes time limits, so that no test fails because the machine is busy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 
 def pytest_sessionstart() -> None:
-    """Take the suite's own profile, without its limits of time."""
+    """Use the suite's own profile without its time limits."""
     suite = settings.get_profile("array-api-tests")
     slow = [*suite.suppress_health_check, HealthCheck.too_slow]
     settings.register_profile("patient", suite, deadline=None, suppress_health_check=slow)

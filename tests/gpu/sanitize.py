@@ -1,8 +1,8 @@
 """One sample of every op under compute-sanitizer: ``python tests/gpu/sanitize.py [PROCESSES]``.
 
-memcheck looks at all of them, racecheck at those whose kernels share memory: the ones that are not pointwise, but for
-Fourier transforms, which are cuFFT's. Needs the tool beside what ``tests/gpu/suite.py`` needs. Prints a line a
-process, then how many ops were looked at and how many errors were found.
+``memcheck`` runs on all of them, ``racecheck`` on those whose kernels use shared memory: all that are not pointwise,
+except for Fourier transforms, which use cuFFT. It needs compute-sanitizer in addition to the requirements of
+``tests/gpu/suite.py``. Prints one line per process, then the number of ops checked and errors found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-# A process may take so long, in seconds.
+# The time limit of a process, in seconds.
 LIMIT = int(os.environ.get("FORERUN_TEST_LIMIT", "300"))
 
 
@@ -43,7 +43,7 @@ def look(tool: str, part: int, parts: int) -> None:
 
 
 def run(job: tuple[str, int, int]) -> tuple[str, int, int]:
-    """Run one process; give how many ops it looked at and how many errors the tool found."""
+    """Run one process; return the number of ops checked and of errors found."""
     tool, part, _ = job
     begun = time.perf_counter()
     command = [TOOL, "--tool", tool, sys.executable, __file__, "--look", *map(str, job)]
@@ -62,7 +62,7 @@ def run(job: tuple[str, int, int]) -> tuple[str, int, int]:
 
 
 def main() -> int:
-    """Share the ops out, and count."""
+    """Distribute the ops over processes and add up the counts."""
     parts = int(sys.argv[1]) if len(sys.argv) > 1 else max(1, (os.cpu_count() or 2) - 1)
     jobs = [(tool, part, parts) for tool in ("memcheck", "racecheck") for part in range(parts)]
     with ThreadPoolExecutor(parts) as pool:

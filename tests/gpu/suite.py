@@ -1,7 +1,8 @@
-"""The Python suite on a real NVIDIA GPU: ``python tests/gpu/suite.py [PROCESSES]``.
+"""The Python test suite on an NVIDIA GPU: ``python tests/gpu/suite.py [PROCESSES]``.
 
-Needs the installed package, NumPy, pytest and hypothesis; exchange is tried with PyTorch and CuPy where they are. Every
-file is a process of its own, so many at once as told. Prints a line a file, then ``N passed, N failed``.
+It needs the installed package, NumPy, pytest and hypothesis; exchange is tested with PyTorch and CuPy if they are
+installed. Every file runs in its own process, PROCESSES at a time. Prints one line per file, then ``N passed, N
+failed``.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_THE_GPU = {"FORERUN_TEST_DEVICE": "gpu"}
-# A file may take so long, in seconds: on an empty cache most of it is compiling kernels.
+# The time limit of a file in seconds; with an empty cache most of the time goes to compiling kernels.
 LIMIT = int(os.environ.get("FORERUN_TEST_LIMIT", "500"))
-# Samples need a kernel each, so they are shared out.
+# Samples need one kernel each, so they are split into parts.
 PARTS = 8
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 
 def jobs() -> list[tuple[str, list[str]]]:
-    """List what is run: a name, and what pytest is told. The longest first."""
+    """Return the jobs: a name and the arguments of pytest, longest first."""
     from test_devices import ANYWHERE
 
     python = "tests/python"
@@ -41,13 +42,13 @@ def jobs() -> list[tuple[str, list[str]]]:
         ("chapter", [f"{python}/test_chapter.py"]),
         ("exchange", ["tests/gpu/python"]),
     ]
-    # A lane has its own share of the events that a thread noted.
+    # A lane has its own share of the events that a thread recorded.
     made += [(name, [f"{python}/test_{name}.py", "-k", "not newest_win"]) for name in ANYWHERE]
     return made
 
 
 def run(job: tuple[str, list[str]]) -> tuple[int, int]:
-    """Run one, show how it ended, and count what passed and failed."""
+    """Run one job, print its outcome, and return the numbers of passed and failed tests."""
     name, args = job
     begun = time.perf_counter()
     command = [sys.executable, "-m", "pytest", "--quiet", "--tb=short", "-p", "no:cacheprovider", *args]
@@ -63,7 +64,7 @@ def run(job: tuple[str, list[str]]) -> tuple[int, int]:
     counts = {kind: int(n) for n, kind in re.findall(r"(\d+) (passed|failed|errors?|skipped)", text)}
     passed = counts.get("passed", 0)
     failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
-    # A process that crashed failed, whatever it counted.
+    # A process that crashed counts as failed, whatever it reported.
     failed = max(failed, int(code not in (0, 5)))
     seconds, skipped = time.perf_counter() - begun, counts.get("skipped", 0)
     print(f"{name:20}{passed:7} passed{failed:5} failed{skipped:5} skipped{seconds:8.1f} s", flush=True)
@@ -73,7 +74,7 @@ def run(job: tuple[str, list[str]]) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Run all of them."""
+    """Run all jobs."""
     with ThreadPoolExecutor(int(sys.argv[1]) if len(sys.argv) > 1 else 4) as pool:
         counts = list(pool.map(run, jobs()))
     passed, failed = map(sum, zip(*counts, strict=True))

@@ -1,4 +1,4 @@
-"""What every test of the Python face shares: where the repository is, and how long property tests may draw."""
+"""Shared configuration of the Python tests: the repository root, profiles of property tests, common fixtures."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import pytest
 
 from forerun import _forerun, npx
 
-# Where tests make their arrays, if they do not say so themselves.
+# The default device of arrays in tests.
 DEVICE = npx.gpu(0) if os.environ.get("FORERUN_TEST_DEVICE") == "gpu" else npx.cpu(0)
-# Needs two GPUs, real or simulated: run by a child of test_devices.py.
+# These tests need two GPUs, real or simulated; test_devices.py runs them in a child process.
 collect_ignore = [] if os.environ.get("FORERUN_SIM_GPUS") else ["devices"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# A deadline would turn a busy machine into a failing test.
+# A deadline would make tests fail on a busy machine.
 hypothesis.settings.register_profile("normal", deadline=None, max_examples=100)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=5000)
 hypothesis.settings.load_profile("long" if os.environ.get("FORERUN_TEST_LONG") == "1" else "normal")
 
-# Tests that take seconds: a file, or `file::test`. `cargo xtask test --quick` leaves them out. Others begin with them:
-# a long test that begins last keeps one process busy while the others have nothing left to do.
+# Tests that take seconds: a file, or `file::test`. `cargo xtask test --quick` skips them. Other runs start with them,
+# because a long test that starts last would keep one process busy while the others are idle.
 SLOW = (
     "test_asyncio.py::test_cancelling_is_safe",
     "test_chapter.py",
@@ -46,7 +46,7 @@ SLOW = (
     "test_typing.py",
 )
 
-# Tests whose programs measure how soon something happens: they run one after the other when the others are done.
+# Tests whose programs measure how soon something happens: they run one at a time after all others.
 ALONE = (
     "test_devices.py::test_a_full_device_does_not_hold_up_the_end",
     "test_devices.py::test_an_interrupt_ends_a_wait_for_a_slow_device",
@@ -61,7 +61,7 @@ ALONE = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the lists, and put the slow ones first."""
+    """Mark the listed tests, and run the slow ones first."""
     missing = [name for name in SLOW + ALONE if not (ROOT / "tests/python" / name.split("::")[0]).is_file()]
     if missing:
         raise pytest.UsageError(f"conftest.py: SLOW or ALONE names files that do not exist: {missing}")
@@ -76,12 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def root() -> pathlib.Path:
-    """Give the root of the repository."""
+    """Return the root of the repository."""
     return ROOT
 
 
 class Run(Protocol):
-    """Runs a program in a process of its own."""
+    """Runs a program in its own process."""
 
     def __call__(
         self, program: str, *args: str, timeout: float = 60, **environment: str
@@ -91,7 +91,7 @@ class Run(Protocol):
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Give a function that runs a program from a file, with arguments and an environment."""
+    """Return a function that runs a program from a file, with arguments and an environment."""
 
     def run(program: str, *args: str, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
         path = tmp_path_factory.mktemp("program") / "program.py"
@@ -110,36 +110,36 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="session")
 def once() -> None:
-    """Leave tests out where the suite is run again with other settings: their programs choose their own."""
+    """Skip tests if the suite is repeated with other settings: their programs choose their own."""
     if os.environ.get("FORERUN_ENGINE") == "sync" or os.environ.get("FORERUN_DROP_DEAD") == "0":
         pytest.skip("runs with the engine's plain settings alone")
 
 
 @pytest.fixture(scope="session")
 def long() -> bool:
-    """Say whether the long tests were asked for."""
+    """Return whether the long tests were requested."""
     return os.environ.get("FORERUN_TEST_LONG") == "1"
 
 
 @pytest.fixture(autouse=True)
 def finish() -> Iterator[None]:
-    """Finish what a test left in the window, so that its errors are its own."""
+    """Finish the work that a test left in the window, so that its errors are attributed to it."""
     yield
     npx.waitall()
-    # MXNet's dialect changes two settings of the process; the next test may expect NumPy's.
+    # MXNet's dialect changes two settings of the process; the next test may expect NumPy's behaviour.
     _forerun.set_float_indices(False)
     assert not _forerun.set_writable_asnumpy(False), "the test left asnumpy() writable"
 
 
 @pytest.fixture(autouse=True)
 def place() -> Iterator[None]:
-    """Make new arrays on the device that the suite is to run on."""
+    """Create new arrays on the device under test."""
     with DEVICE:
         yield
 
 
 class Reference:
-    """A network of one hidden layer in NumPy, in double precision: what a dialect's first steps are compared with.
+    """A network of one hidden layer in NumPy, in double precision: the reference for a dialect's first steps.
 
     Weights are of shape (inputs, outputs).
     """
@@ -148,12 +148,12 @@ class Reference:
         self.weights = [weight.astype("float64") for weight in weights]
 
     def squares(self, x: numpy.ndarray, y: numpy.ndarray) -> tuple[float, list[numpy.ndarray]]:
-        """Give the mean square and its gradients."""
+        """Return the mean square and its gradients."""
         apart = self._out(x) - y
         return float((apart**2).mean()), self._back(x, 2 * apart / apart.size)
 
     def entropy(self, x: numpy.ndarray, classes: numpy.ndarray) -> tuple[float, list[numpy.ndarray]]:
-        """Give the mean cross-entropy and its gradients."""
+        """Return the mean cross-entropy and its gradients."""
         scores = self._out(x)
         chances = numpy.exp(scores - scores.max(1, keepdims=True))
         chances /= chances.sum(1, keepdims=True)
@@ -174,5 +174,5 @@ class Reference:
 
 @pytest.fixture
 def reference() -> type[Reference]:
-    """Give the network in NumPy."""
+    """Return the network in NumPy."""
     return Reference

@@ -1,4 +1,4 @@
-"""What NumPy gives for the routines of linear algebra and Fourier transforms, and how their results are compared."""
+"""NumPy references for linear algebra and Fourier transforms, and comparisons of their results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-# What NumPy calls the scales of a transform forward, and back.
+# NumPy's names of the scales of forward and inverse transforms.
 SCALES = (["backward", "forward", "ortho"], ["forward", "backward", "ortho"])
 
 
@@ -33,13 +33,13 @@ def triangular(a: Any, b: Any, lower: bool, transposed: bool, unit: bool) -> Any
 
 
 def reconstructed(op: str, sample: dict[str, Any], found: numpy.ndarray) -> numpy.ndarray:
-    """Show a packed decomposition through what does not depend on the signs of its vectors."""
+    """Convert a packed decomposition to a form that does not depend on the signs of its vectors."""
     if op not in ("qr", "svd", "eigh", "eig", "eigvals"):
         return found
     (*lead, m, n) = sample["inputs"][0]["shape"]
     wide = found.astype("complex128" if found.dtype.kind == "c" else "float64")
     if op == "eigvals":
-        # Of two that mirror each other, rounding decides which real part is the larger.
+        # For conjugate pairs, rounding decides which real part is larger.
         order = numpy.lexsort((wide.imag, wide.real.round(4)))
         return numpy.take_along_axis(found, order, -1)
     least = min(m, n)

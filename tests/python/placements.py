@@ -1,4 +1,4 @@
-"""What NumPy gives for the routines of masks and positions."""
+"""NumPy references for routines with masks and positions."""
 
 from __future__ import annotations
 

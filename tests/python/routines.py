@@ -1,4 +1,4 @@
-"""What routines of the catalogue give, computed with NumPy, where NumPy has no such function of the same name."""
+"""NumPy references for routines of the catalogue that have no NumPy function of the same name."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy
 
 
 def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put elements in order with NumPy: stable, with NaN last whichever way."""
+    """Sort with NumPy: stable, with NaN last in both directions."""
 
     def call(x: Any, axis: int, descending: bool) -> Any:
         places = numpy.argsort(x, axis, stable=True)
         if descending:
-            # Backwards twice keeps equal elements in their order.
+            # Reversing twice keeps the order of equal elements.
             number = ~numpy.isnan(x) if x.dtype.kind == "f" else numpy.ones(x.shape, bool)
             back = numpy.argsort(numpy.flip(x, axis), axis, stable=True)
             back = numpy.flip(x.shape[axis] - 1 - back, axis)
-            # NaN came first: turn it to the end.
+            # NaN came first: move it to the end.
             last = numpy.argsort(~numpy.take_along_axis(number, back, axis), axis, stable=True)
             places = numpy.take_along_axis(back, last, axis)
         return function(x, places, axis)
@@ -32,7 +32,7 @@ def first_of_order(x: Any, axis: int, descending: bool, count: int) -> Any:
 
 
 def latest(best: Callable[..., Any]) -> Callable[..., Any]:
-    """Find where the largest, or smallest, up to each element is, the latest of equals."""
+    """Return the index of the largest or smallest element so far; the last one of equals."""
 
     def call(x: Any, axis: int) -> Any:
         x = numpy.moveaxis(x, axis, -1)
@@ -83,7 +83,7 @@ def put(base: Any, indices: Any, updates: Any, axis: int) -> Any:
     made = base.copy()
     grid = list(numpy.indices(indices.shape))
     grid[axis] = indices
-    # One by one: the last of several stays.
+    # One by one, so that the last update wins.
     for place, update in zip(zip(*map(numpy.ravel, grid), strict=True), updates.ravel(), strict=True):
         made[place] = update
     return made
@@ -98,13 +98,13 @@ def convolved(x: Any, y: Any, first: int, count: int) -> Any:
 
 
 def parted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put elements before, at, between and behind those that an order has at places; each keep their order."""
+    """Partition elements around the given ranks, keeping the order within each part."""
 
     def call(x: Any, axis: int, places: Any) -> Any:
         lines = numpy.moveaxis(x, axis, -1)
         order = numpy.sort(lines, -1)
         if lines.dtype.kind in "fc":
-            # NaN comes last, and is one thing.
+            # NaN sorts last, and all NaNs are equal.
             lines = numpy.where(lines != lines, numpy.nan, lines)
         number = numpy.zeros(lines.shape, "int64")
         for place in places:

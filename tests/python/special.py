@@ -1,4 +1,4 @@
-"""Functions of statistics and physics that NumPy lacks or has less right, one number at a time, for tests."""
+"""References for special functions that NumPy lacks or computes less accurately, for single numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 
 def is_pole(x: float) -> bool:
-    """Say whether the gamma function has a pole there."""
+    """Return whether the gamma function has a pole there."""
     return x <= 0 and math.floor(x) == x if math.isfinite(x) else x < 0
 
 
 def gamma(x: float) -> float:
-    """Give the gamma function, as IEEE would."""
+    """Return the gamma function with IEEE special cases."""
     if x == 0:
         return math.copysign(math.inf, x)
     if is_pole(x):
@@ -24,12 +24,12 @@ def gamma(x: float) -> float:
 
 
 def gammaln(x: float) -> float:
-    """Give the logarithm of the gamma function."""
+    """Return the logarithm of the gamma function."""
     return math.inf if is_pole(x) else math.lgamma(x)
 
 
 def digamma(x: float) -> float:
-    """Give the logarithmic derivative of the gamma function: far away a series, elsewhere by steps of one."""
+    """Return the digamma function: a series for large arguments, otherwise the recurrence."""
     if x == 0:
         return math.copysign(math.inf, -x)
     if is_pole(x):
@@ -44,7 +44,7 @@ def digamma(x: float) -> float:
 
 
 def polygamma(n: float, x: float) -> float:
-    """Give a derivative of the digamma function: a sum, and its rest by Euler and Maclaurin."""
+    """Return a derivative of the digamma function: a sum, and its remainder by the Euler-Maclaurin formula."""
     if not (n >= 1 and n == int(n) and x > 0):
         return math.nan
     s, steps = n + 1, []
@@ -56,7 +56,7 @@ def polygamma(n: float, x: float) -> float:
 
 
 def erfinv(y: float) -> float:
-    """Invert the error function, by halves of an interval and by what is left of one where that is small."""
+    """Invert the error function by bisection, with the complementary function where that is small."""
     if abs(y) >= 1 or math.isnan(y):
         return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
     if abs(y) < 1e-8:
@@ -70,7 +70,7 @@ def erfinv(y: float) -> float:
 
 
 def bessel(order: int) -> Callable[[float], float]:
-    """Give a modified Bessel function of the first kind: its series."""
+    """Return a modified Bessel function of the first kind, by its series."""
 
     def function(x: float) -> float:
         if abs(x) > 700 or math.isnan(x):
@@ -86,7 +86,7 @@ def bessel(order: int) -> Callable[[float], float]:
 
 
 def sinc(x: float) -> float:
-    """Give the sine of a half turn times x over that, reduced before it is rounded."""
+    """Return sinc(x), with the argument reduced before it is rounded."""
     if x == 0 or not math.isfinite(x):
         return 1.0 if x == 0 else math.nan
     turned = math.fmod(x, 2)

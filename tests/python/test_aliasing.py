@@ -1,6 +1,6 @@
-"""A result shares elements with its arguments exactly where NumPy's does, and may be written where NumPy's may.
+"""Results share elements with their arguments exactly where NumPy's do, and are writable where NumPy's are.
 
-NumPy gives diagonals and real arrays' imaginary parts that may not be written; ours may.
+NumPy's diagonals and imaginary parts of real arrays are read-only; Forerun's are writable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Placeholder:
 
 
 X = _Placeholder()
-#: Arguments to try; ``X`` stands for the array. What NumPy refuses is not asked for.
+#: Arguments to try; ``X`` stands for the array. Calls that NumPy rejects are skipped.
 ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((X,), {}),
     ((X, X), {}),
@@ -60,20 +60,20 @@ ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((X, -100, 100), {}),
     ((X, 0, 0, "C"), {}),
 ]
-#: Results that are copies here: nothing lets a view of parts of elements be written, and a copy is never wrong.
+#: Results that are copies here, because views of parts of elements cannot be written.
 COPIES = {"diff", "frombuffer", "polyint", "real", "ndarray.conj", "ndarray.real", "linalg.matrix_power"}
 COPIES |= {"ndarray.conjugate", "real_if_close", "fft.fft2", "fft.fftn", "fft.ifft2", "fft.ifftn"}
-#: Views here, because elements have one order in memory: a copy in another would bring nothing.
+#: Views here, because arrays have only one memory order.
 VIEWS = {"asfortranarray"}
-#: NumPy says that these may be written, and warns when they are.
+#: NumPy reports these as writable, and warns on a write.
 READ_ONLY = {"broadcast_arrays"}
-#: Callables that are no functions of arrays, write to their arguments, or change settings of the process.
+#: Callables that are not functions of arrays, write to their arguments, or change settings of the process.
 LEFT_OUT = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shares_memory", "may_share_memory"}
 LEFT_OUT |= {"set_printoptions", "printoptions", "seterr"}
 
 
 def functions() -> Iterator[tuple[str, Any, Any]]:
-    """Go through what both libraries have: a name and the two functions."""
+    """Iterate over the functions that both libraries have: a name and the two functions."""
     for prefix, ours, theirs in (("", np, numpy), ("linalg.", np.linalg, numpy.linalg), ("fft.", np.fft, numpy.fft)):
         for name in sorted(set(ours.__all__) & set(dir(theirs)) - LEFT_OUT):
             one, other = getattr(ours, name), getattr(theirs, name)
@@ -102,18 +102,18 @@ def _fill(value: Any, x: Any) -> Any:
 
 
 def _results(result: Any, kind: type) -> list[Any]:
-    """List the arrays of a result."""
+    """Return the arrays of a result."""
     if isinstance(result, kind):
         return [result]
     return [part for part in result if isinstance(part, kind)] if isinstance(result, (tuple, list)) else []
 
 
 def _said(result: Any, x: Any) -> tuple[bool, bool]:
-    """Say whether a result shares elements with its argument, and whether it may be written."""
+    """Return whether a result shares elements with its argument, and whether it is writable."""
     before = numpy.array(result)
-    # Other values than before, whatever the dtype.
+    # Change all values, whatever the dtype.
     x[...] = ~x if x.dtype.name == "bool" else x + 64
-    # Not a NaN can hide a change: equal bytes are equal values.
+    # Comparing bytes also detects changes of NaN.
     shares = numpy.array(result).tobytes() != before.tobytes()
     try:
         result[...] = 1
@@ -138,7 +138,7 @@ def test_sharing_is_numpys(name: str) -> None:
 
 
 def _compare(name: str, values: numpy.ndarray, args: Any, named: Any) -> str | None:
-    """Call both functions, and say in what their results differ."""
+    """Call both functions; return the differences of their results."""
     ours, theirs = FUNCTIONS[name]
     theirs_x = values.copy()
     try:
@@ -155,7 +155,7 @@ def _compare(name: str, values: numpy.ndarray, args: Any, named: Any) -> str | N
     if len(wanted) != len(got) or [part.shape for part in wanted] != [part.shape for part in got]:
         return None
     for place in range(len(wanted)):
-        # Each result anew: looking at one writes to the argument.
+        # Compute the result again each time, because the check writes to the argument.
         theirs_x, ours_x = values.copy(), np.array(values)
         want = _results(theirs(*_fill(list(args), theirs_x), **named), numpy.ndarray)[place]
         have = _results(ours(*_fill(list(args), ours_x), **named), np.ndarray)[place]

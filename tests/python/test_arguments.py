@@ -128,7 +128,7 @@ def test_arrays_of_more_dimensions_and_other_shapes() -> None:
     assert np.zeros_like(np.ones(3, "f8"), shape=(2, 2)).dtype == np.float64
     assert np.expand_dims(np.zeros((2, 3)), (0, -1)).shape == numpy.expand_dims(numpy.zeros((2, 3)), (0, -1)).shape
     assert np.expand_dims(np.zeros(3), (0, 2)).shape == (1, 3, 1)
-    with pytest.raises(ValueError, match="an axis is named twice"):
+    with pytest.raises(ValueError, match="an axis is given twice"):
         np.expand_dims(np.zeros(3), (0, 0))
 
 
@@ -186,7 +186,7 @@ def test_views_share_elements_of_one_dtype() -> None:
     x = np.zeros(3)
     x.view()[1] = 5
     assert x.tolist() == [0.0, 5.0, 0.0]
-    with pytest.raises(TypeError, match="view: elements of float32 cannot be shared as int32"):
+    with pytest.raises(TypeError, match="view: float32 elements cannot be viewed as int32"):
         x.view("i4")
 
 

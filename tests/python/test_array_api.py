@@ -1,8 +1,8 @@
-"""The array API standard, 2024.12: every function of it, with its arguments, against NumPy.
+"""The array API standard, 2024.12: every function with its arguments, compared with NumPy.
 
-``array_api.json`` names the functions: how many arguments may be given by place (-1 for any number), and which by
-name. What is asked of each is in ``CASES``: a function that draws arguments, and NumPy's answer to them. The standard's
-own suite is run by ``tests/conformance/compare.py``.
+``array_api.json`` lists the functions: the number of positional arguments (-1 for any number) and the keyword
+arguments. ``CASES`` has the checks: a function that draws arguments, and NumPy's result.
+``tests/conformance/compare.py`` runs the standard's own test suite.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def shapes(draw: Draw, least: int = 0, most: int = 3, side: int = 4, smallest: i
 
 
 def numbers(draw: Draw, dtype: str, shape: tuple[int, ...], low: float = -8, high: float = 8) -> numpy.ndarray:
-    """Elements that need no more care than rounding: fractions of small denominators, small integers."""
+    """Numbers that are exact apart from rounding: fractions with small denominators, small integers."""
     if dtype in UNSIGNED:
         low = max(low, 0)
     random = numpy.random.default_rng(draw(st.integers(0, 2**16)))
@@ -120,7 +120,7 @@ def numbers(draw: Draw, dtype: str, shape: tuple[int, ...], low: float = -8, hig
         made = random.integers(int(low * 8), int(high * 8) + 1, shape) / 8
     if dtype in COMPLEX:
         made = made + 1j * random.integers(int(low * 8), int(high * 8) + 1, shape) / 8
-    # Without dimensions NumPy gives numbers, which have no device and no width beside Python's.
+    # NumPy returns scalars for 0-d results, which have no device and promote differently.
     return numpy.asarray(made, dtype)
 
 
@@ -155,7 +155,7 @@ def axis_of(draw: Draw, shape: tuple[int, ...]) -> int:
 def along(
     dtypes: tuple[str, ...], *, keepdims: bool = False, smallest: int = 0, several: bool = False, **fixed: Any
 ) -> Any:
-    """Draw an array and an axis, or none, or several."""
+    """Draw an array and an axis, none, or several."""
 
     def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
         shape = shapes(draw, least=1, smallest=smallest)
@@ -181,7 +181,7 @@ def must_have_axis(dtypes: tuple[str, ...], smallest: int = 1, **options: Any) -
 
 
 def matrices(dtypes: tuple[str, ...], *, square: bool = False, positive: bool = False, symmetric: bool = False) -> Any:
-    """Draw a stack of matrices that are far from singular."""
+    """Draw a stack of well-conditioned matrices."""
 
     def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
         rows = draw(st.integers(1, 4))
@@ -197,7 +197,7 @@ def matrices(dtypes: tuple[str, ...], *, square: bool = False, positive: bool = 
 
 
 def transformed(dtypes: tuple[str, ...], *, several: bool = False) -> Any:
-    """Draw what a Fourier transform takes: points along an axis, or along several."""
+    """Draw the arguments of a Fourier transform: points along one axis or several."""
 
     def args(draw: Draw) -> tuple[list[Any], dict[str, Any]]:
         shape = shapes(draw, least=1, smallest=2)
@@ -224,7 +224,7 @@ def several(dtypes: tuple[str, ...], axis: bool) -> Any:
     return args
 
 
-# What each function is tried with, and what it must give: NumPy's function of that name unless another is named.
+# The arguments and the expected result of each function: NumPy's function of that name unless another is given.
 
 TRIGONOMETRIC = {name: unary(INEXACT) for name in ["cos", "cosh", "sin", "sinh", "tan", "tanh", "exp"]}
 CASES: dict[str, Any] = {
@@ -313,7 +313,7 @@ CASES: dict[str, Any] = {
     "tile": lambda draw: ([numbers(draw, "float32", (2, 3)), draw(st.sampled_from([(2,), (2, 1), (2, 1, 3)]))], {}),
     "unstack": must_have_axis(ALL),
     "matrix_transpose": lambda draw: ([numbers(draw, "float32", (*shapes(draw, most=1), 2, 3))], {}),
-    # Reductions, orders, sets.
+    # Reductions, sorting, sets.
     **{name: along(NUMERIC, keepdims=True, several=True) for name in ("sum", "prod")},
     "mean": along(INEXACT, keepdims=True, several=True, smallest=1),
     **{name: along(REAL, keepdims=True, several=True, smallest=1) for name in ("max", "min")},
@@ -393,7 +393,7 @@ CASES: dict[str, Any] = {
         for name in ("fftshift", "ifftshift")
     },
 }
-# Checked in other ways: below, or in the tests of their own rooms.
+# Checked elsewhere: below, or in tests of their own.
 ELSEWHERE = {
     "empty", "empty_like", "from_dlpack", "can_cast", "finfo", "iinfo", "isdtype", "result_type",
     "linalg.matmul", "linalg.matrix_transpose", "linalg.tensordot", "linalg.vecdot",
@@ -415,7 +415,7 @@ def ours(value: Any) -> Any:
 
 
 def plain_default(name: str, args: list[Any], made: numpy.ndarray) -> numpy.ndarray:
-    """Round to the width of the default float where NumPy's is wider."""
+    """Round to the default float where NumPy's result is wider."""
     wide = {"float64": "float32", "complex128": "complex64"}.get(made.dtype.name)
     given_wide = any(isinstance(x, numpy.ndarray) and x.dtype == made.dtype for x in args)
     if name in ("asarray", "eye", "fft.fftfreq", "fft.rfftfreq") and wide and not given_wide:
@@ -434,7 +434,7 @@ def compare(name: str, got: Any, want: Any, args: list[Any]) -> None:
     assert got.shape == want.shape, (got, want)
     assert got.dtype == want.dtype, (got.dtype, want.dtype)
     if name == "unique_values":
-        # In any order, says the standard.
+        # The standard allows any order.
         got, want = numpy.sort(got), numpy.sort(want)
     if want.dtype.kind not in "fc":
         numpy.testing.assert_array_equal(got, want)

@@ -23,7 +23,7 @@ def here() -> int:
 
 
 def slow(steps: int = 24) -> np.ndarray:
-    # Products keep this value. Denormal numbers, which smaller ones lead to, would take minutes.
+    # Products keep this value. Smaller ones would lead to denormals, which take minutes.
     w = np.full((500, 500), 1 / 500)
     x = w
     for _ in range(steps):
@@ -105,7 +105,7 @@ def test_a_failure_names_both_lines() -> None:
 
 @needs_workers
 def test_cancelling_is_safe() -> None:
-    # The loop only logs what a callback raises.
+    # The loop only logs exceptions of callbacks.
     raised: list[object] = []
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""Recording, its scopes, gradients by ``backward`` and by ``grad``, and functions with gradients of their own."""
+"""Recording, its scopes, gradients by ``backward`` and by ``grad``, and user-defined gradients."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_mark_variables() -> None:
 
 
 class Scaled(autograd.Function):
-    """Twice the input; the gradient is ten times, to tell it from the true one."""
+    """Doubles the input; its gradient is ten, to distinguish it from the true one."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         assert not autograd.is_recording()
@@ -197,7 +197,7 @@ def test_function_of_several_arrays() -> None:
 
 
 class Broken(autograd.Function):
-    """Gives as many gradients as it likes."""
+    """Returns any number of gradients."""
 
     def forward(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a + b
@@ -216,7 +216,7 @@ def test_function_must_give_a_gradient_an_input() -> None:
 
 
 class Squared(autograd.Function):
-    """Needs what its input was."""
+    """Needs the value of its input."""
 
     def __init__(self, factor: float = 1.0) -> None:
         self.factor = factor
@@ -245,7 +245,7 @@ def test_function_objects_are_for_one_call() -> None:
     function = Squared()
     with autograd.record():
         function(np.array([1.0]))
-        with pytest.raises(RuntimeError, match="Squared: a Function object is for one call: make another"):
+        with pytest.raises(RuntimeError, match="Squared: a Function object can be called only once; create another"):
             function(np.array([5.0]))
 
 

@@ -1,4 +1,4 @@
-"""Who waits, by line; and threads that do not mean to wait."""
+"""Waits by source line, and threads that must not wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def here() -> int:
 
 
 def slow() -> np.ndarray:
-    """Give a value that takes long enough for its reader to wait."""
+    """Return a value that takes long enough for its reader to wait."""
     w = np.full((500, 500), 1e-3)
     x = w
     for _ in range(24):
@@ -96,7 +96,7 @@ def test_a_wait_for_another_threads_value_names_its_op() -> None:
 
 
 def train(batches: int, read: bool) -> tuple[np.ndarray, int]:
-    """Run the chapter's training loop; give the last loss, and the line that reads each."""
+    """Run the chapter's training loop; return the last loss, and the line that reads each."""
     net = gluon.nn.Sequential()
     net.add(gluon.nn.Dense(2048, activation="relu"), gluon.nn.Dense(512, activation="relu"), gluon.nn.Dense(1))
     net.initialize()
@@ -122,10 +122,10 @@ def test_a_training_loop_that_reads_each_loss_is_blocked_there() -> None:
     loss, line = train(6, read=True)
     first, *rest = forerun.blockers()
     assert (first.file, first.line, first.call) == (__file__, line, "item")
-    # A loss may be there early if this thread was kept from running for a while.
+    # A loss may be computed early if this thread was suspended for a while.
     assert 3 <= first.count <= 6
     assert (first.longest.op_file, first.longest.op_line) == (__file__, line)
-    # Reading is all that the loop waits for.
+    # The loop waits for nothing but the reads.
     assert rest == []
     assert str(forerun.blockers()).splitlines()[1].startswith(f"python/test_blockers.py:{line}  item")
     loss.wait_to_read()

@@ -1,16 +1,16 @@
-"""Every public name is in a table that says whether it may wait, and what the table says is so.
+"""Every public name is in a table that tells whether it may wait, and the table is correct.
 
-The table is ``blocking.txt``: a name and a word a line. A new name fails the test until it stands there.
+The table is ``blocking.txt``: one name and word per line. The test fails for a new name until it is added.
 
 | word | meaning |
 |---|---|
-| never | it submits or looks at shapes |
+| never | it submits ops or reads shapes |
 | waits | it reads a value |
 | may | it reads a value for some kinds of arguments: nested lists of arrays, masks whose count is a shape |
-| plain | it has nothing to do with arrays: a constant, a type, a module, a device |
+| plain | it is unrelated to arrays: a constant, a type, a module, a device |
 
-Wherever a plain number is wanted, an axis or an extent, an array in its place is read: that is the blocker
-``__index__`` or ``__float__``, not the function it is handed to.
+Where a number is expected, such as an axis or an extent, an array is read: the blocker is then ``__index__`` or
+``__float__``, not the function.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ ROOTS = {
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils,
 }  # fmt: skip
-# Slots that every object has, and that say nothing about arrays.
+# Slots of every object that are unrelated to arrays.
 COMMON = {
     *dir(object),
     "__init_subclass__",
     "__subclasshook__",
     "__getstate__",
     "__array_priority__",
-    # From Python 3.12 on; test_protocols.py says that it waits.
+    # From Python 3.12 on; test_protocols.py checks that it waits.
     "__buffer__",
     "__release_buffer__",
-    # Of arrays on NVIDIA devices alone.
+    # Only for arrays on NVIDIA devices.
     "__cuda_array_interface__",
     "__delitem__",
     "__module__",
@@ -56,7 +56,7 @@ READ = {"__repr__", "__str__", "__format__"}
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """Give every public name with what it stands for."""
+    """Return every public name with its object."""
     seen: set[int] = set()
     for root, module in ROOTS.items():
         for name in module.__all__:
@@ -73,10 +73,10 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def table() -> dict[str, str]:
-    """Read the table."""
+    """Return the table."""
     path = pathlib.Path(__file__).with_name("blocking.txt")
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    # No pointwise op waits, whatever the catalogue has.
+    # No pointwise op waits.
     points = {"np": forerun._pointwise.__all__, "npx": forerun._pointwise_npx.__all__}
     never = {f"{module}.{name}": "never" for module, names in points.items() for name in names}
     return never | {name: word for name, word in lines}
@@ -89,7 +89,7 @@ def array(*shape: int) -> np.ndarray:
     return np.ones(shape)
 
 
-# Calls that are refused: at least one for each name that waits.
+# Calls that no_sync rejects: at least one for each name that waits.
 def saved(call: Callable[[str], object]) -> Callable[[pathlib.Path], object]:
     return lambda path: call(str(path / "file"))
 
@@ -226,7 +226,7 @@ def test_what_waits_is_refused(name: str, tmp_path: pathlib.Path) -> None:
         REFUSED[name](tmp_path)
 
 
-# Arguments to try: most functions take some of these.
+# Arguments to try: most functions accept some of these.
 TRIED: list[Callable[[], tuple[Any, ...]]] = [
     lambda: (array(3, 3),),
     lambda: (array(3, 3), array(3, 3)),
@@ -250,7 +250,7 @@ TRIED: list[Callable[[], tuple[Any, ...]]] = [
     lambda: (0, 3),
     lambda: (0.0, 1.0, (3,)),
     lambda: (),
-    # A nested list where an array would do is converted by NumPy, which reads: tried last, for those who want a list.
+    # NumPy converts nested lists of arrays, which reads them; tried last, for functions that need a list.
     lambda: ([array(3, 3), array(3, 3)],),
 ]
 
@@ -361,7 +361,7 @@ OWN: dict[str, Callable[[], object]] = {
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }
-# Methods of blocks, parameters and trainers are called by the training step below, and files by their own tests.
+# The training step below calls methods of blocks, parameters and trainers; files have their own tests.
 CALLED = [
     name
     for name, thing in public()
@@ -401,7 +401,7 @@ def test_what_never_waits_is_let_through(name: str) -> None:
                 call()
             break
         except (TypeError, ValueError, IndexError, NotImplementedError):
-            # Not its arguments.
+            # Not valid arguments for it.
             continue
     else:
         pytest.fail("no call of it was tried that went through")

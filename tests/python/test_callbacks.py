@@ -1,4 +1,4 @@
-"""Code of the user that the package calls may submit and wait: in gradients, captures, event loops, signal handlers."""
+"""User code that the package calls may submit and wait: in gradients, captures, event loops, signal handlers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Run
 
-# The watchdog: a program that stands still prints where, and ends.
+# The watchdog: a program that hangs prints where, and ends.
 HEAD = """\
 import asyncio, faulthandler, os, signal, sys, threading, time, warnings
 faulthandler.dump_traceback_later(50, exit=True)
 from forerun import _forerun, autograd, gluon, np, npx
 
 def waits(size=200):
-    # Large enough for the engine's threads, small enough to be run on the spot, and everything.
+    # Large enough for worker threads, small enough to run inline, and both.
     x = np.ones((size, size))
     assert (x @ x)[0, 0].item() == size
     assert (np.ones((2,)) + 1).tolist() == [2.0, 2.0]

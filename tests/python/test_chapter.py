@@ -1,10 +1,10 @@
 """The chapter's own code, under ``tests/chapter``, runs as printed and gives the values the chapter shows.
 
-The programs differ from the printed text in their imports alone, which digests of the text check. The programs for
-MXNet also run as they were printed, after ``forerun.mxnet.install()``.
+The programs differ from the printed text only in their imports; digests of the text verify this. The programs for MXNet
+also run as they were printed, after ``forerun.mxnet.install()``.
 
-The book trains on 150 batches of 1024 rows. Only the long test does; otherwise the two numbers in the text of
-``data_iter`` are replaced, and nothing else.
+The book trains on 150 batches of 1024 rows. Only the long test does; other runs replace the two numbers in the text of
+``data_iter``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from forerun import npx
 CHAPTER = pathlib.Path(__file__).resolve().parents[1] / "chapter"
 LONG = os.environ.get("FORERUN_TEST_LONG") == "1"
 
-# The printed text of every program: SHA-256 over its blocks, without white space at the ends of lines.
+# The printed text of every program: SHA-256 over its blocks, without trailing white space.
 PRINTED = {
     "chinese_paddle": "770329c57c2a7f5d688714afdaabc3058e0d9044ac3da76fba6d13beb6256dcf",
     "english": "ef0c1a7913480bae8d84ba6643fc0bc09895512f0ad335dae3f14709e85ae42e",
@@ -38,7 +38,7 @@ PRINTED = {
     "turkish_pytorch": "bae013e335a378e7e6fa5b22db61b4cfe20444cf1efa13f5f03fb53c4026d53e",
 }
 
-# What each program times, in order; `Done` is a block without a description.
+# The timed blocks of each program, in order; `Done` is a block without a description.
 FRENCH = [
     "numpy",
     "mxnet.np",
@@ -75,13 +75,13 @@ TRAINING = 7  # blocks of the English edition before those that train
 
 
 def blocks(program: str) -> list[str]:
-    """Read a program's blocks."""
+    """Return a program's blocks."""
     text = (CHAPTER / f"{program}.py").read_text(encoding="utf-8")
     return [block.split("\n", 1)[1].strip("\n") for block in text.split("# %%")[1:]]
 
 
 def printed(block: str) -> str:
-    """Put the imports back that the book prints."""
+    """Restore the imports that the book prints."""
     for ours, printed in [
         (r"from forerun import d2l\nimport ", r"import d2l, "),
         (r"from forerun\.d2l import", r"from d2l import"),
@@ -94,12 +94,12 @@ def printed(block: str) -> str:
 
 
 def shorten(block: str) -> str:
-    """Let ``data_iter`` give fewer and smaller batches, unless this is the long test."""
+    """Make ``data_iter`` return fewer and smaller batches, unless this is the long test."""
     return block if LONG else block.replace("num_batches, batch_size = 150, 1024", "num_batches, batch_size = 50, 16")
 
 
 def run(cells: list[str], namespace: dict[str, Any]) -> list[Any]:
-    """Run blocks, as a notebook would; return what each of them shows."""
+    """Run blocks like a notebook; return the output of each."""
     shown = []
     for cell in cells:
         tree = ast.parse(cell)
@@ -112,7 +112,7 @@ def run(cells: list[str], namespace: dict[str, Any]) -> list[Any]:
 
 @pytest.fixture
 def stand_in() -> Iterator[None]:
-    """Let ``import mxnet`` and ``import d2l`` find ours."""
+    """Make ``import mxnet`` and ``import d2l`` find this package."""
     forerun.mxnet.install()
     yield
     forerun.mxnet.uninstall()
@@ -141,11 +141,12 @@ def test_programs_for_mxnet_run_unchanged(program: str, capsys: pytest.CaptureFi
 
 
 def check(program: str, namespace: dict[str, Any], shown: list[Any], lines: list[str]) -> None:
-    """Look at what a program printed, showed and left."""
+    """Check what a program printed, displayed and left behind."""
     timings = [re.fullmatch(r"(.+?):? \d+\.\d{4} sec", line) for line in lines]
     assert [timing and timing[1] for timing in timings] == TIMED[program]
 
-    # The first block for MXNet shows what `set_np` returns, which is nothing; `synchronize` and `wait` show nothing.
+    # The first block for MXNet displays the result of `set_np`, which is None; `synchronize` and `wait` display
+    # nothing.
     z = shown[-1]
     assert all(value is None for value in shown[:-1])
     assert "3" in repr(z)
@@ -160,13 +161,13 @@ def check(program: str, namespace: dict[str, Any], shown: list[Any], lines: list
     assert a.dtype == b.dtype == numpy.float32
     assert abs(a.mean()) < 0.01
     assert abs(a.std() - 1) < 0.01
-    # Rounding of a sum of a thousand products of float32, each of size one.
+    # The rounding error of a sum of a thousand float32 products of magnitude one.
     numpy.testing.assert_allclose(b, a.astype("float64") @ a.astype("float64"), rtol=1e-4, atol=1e-3)
     numpy.testing.assert_allclose(namespace["b"].sum().item(), b.astype("float64").sum(), rtol=1e-3, atol=1.0)
 
 
 def train(cells: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Run the blocks of the English edition that train, and look at what they learnt and printed."""
+    """Run the training blocks of the English edition; check what they learnt and printed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     npx.seed(1)
     run([cells[0], *map(shorten, cells[TRAINING:-2])], namespace)

@@ -1,4 +1,4 @@
-"""Files of parameters: what is written can be read, and what is malformed is refused with a reason."""
+"""Parameter files: round trips, and errors for malformed files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_parameters_are_saved_and_loaded(tmp_path: pathlib.Path) -> None:
     net = filled()
     net.save_parameters(tmp_path / "net")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net"]
-    # Into one that is not initialised, one that waits for its shapes, and one that has other numbers.
+    # Into a net that is not initialised, one with deferred shapes, and one with other values.
     fresh, waiting, other = mlp(), mlp(), filled()
     waiting.initialize()
     array = other[0].weight.data()

@@ -1,4 +1,4 @@
-"""Functions that choose elements by conditions and positions, and those that write so, against NumPy."""
+"""Functions that select or write elements by conditions and positions, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def same(got: Any, wanted: Any) -> None:
 
 
 def views(x: numpy.ndarray) -> list[tuple[Any, numpy.ndarray]]:
-    """Give an array as it is, transposed, and every second of its rows backwards."""
+    """Return an array as it is, transposed, and with every second row in reverse."""
     found = [(np.array(x), x), (np.array(x).T, x.T)]
     if x.ndim > 0:
         found.append((np.array(x)[::-2], x[::-2]))
@@ -77,7 +77,7 @@ def test_select() -> None:
     a = np.array(x)
     same(np.select([a > 1, a < 0], [a, a * 10], 7), numpy.select([x > 1, x < 0], [x, x * 10], 7))
     same(np.select([a > 1, a > 0], [a[0], 3]), numpy.select([x > 1, x > 0], [x[0], 3]))
-    with pytest.raises(ValueError, match="1 conditions do not go with 2 choices"):
+    with pytest.raises(ValueError, match="1 conditions for 2 choices"):
         np.select([a > 1], [a, a])
     with pytest.raises(TypeError, match="conditions must be boolean"):
         np.select([a], [a])

@@ -1,4 +1,4 @@
-"""Functions of complex numbers against NumPy: branch cuts, signed zeros, infinities, orders, scans, statistics."""
+"""Complex functions compared with NumPy: branch cuts, signed zeros, infinities, sorting, scans, statistics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_functions_over_the_plane(name: str, dtype: str) -> None:
     got = getattr(np, name)(np.array(x)).asnumpy()
     want = getattr(numpy, name)(x.astype("complex128"))
     if name == "log1p":
-        # NumPy adds one first, and loses what is small beside it.
+        # NumPy adds 1 first, which loses small numbers.
         want = 2 * numpy.arctanh(x.astype("complex128") / (2 + x))
         want = want - 2j * numpy.pi * numpy.round((want.imag - numpy.angle(1 + x)) / (2 * numpy.pi))
     assert got.dtype == dtype
@@ -99,7 +99,7 @@ def test_orders(dtype: str) -> None:
         ours = np.array(theirs)
         numpy.testing.assert_array_equal(np.sort(ours).asnumpy(), numpy.sort(theirs))
         numpy.testing.assert_array_equal(np.argsort(ours).asnumpy(), numpy.argsort(theirs, stable=True))
-    # Zeros of either sign are equal, and stay as they came.
+    # Zeros of both signs are equal, and keep their order.
     zeros = numpy.array([complex(0.0, 1), complex(-0.0, 1), complex(0.0, 1)], dtype)
     assert (numpy.signbit(np.sort(np.array(zeros)).asnumpy().real) == [False, True, False]).all()
     numpy.testing.assert_array_equal(np.unique(np.array(long)).asnumpy(), numpy.unique(long))
@@ -185,7 +185,7 @@ def test_eigenvalues_of_any_matrices(dtype: str) -> None:
     numpy.testing.assert_allclose((abs(v) ** 2).sum(-2), 1, atol=20 * eps)
     want = numpy.linalg.eigvals(wide)
     for found in (w, np.linalg.eigvals(np.array(a)).asnumpy()):
-        # Each is near one, whatever their order.
+        # Each is near one of the expected values, in any order.
         apart = abs(found[..., :, None] - want[..., None, :])
         assert (apart.min(-1) < 100 * eps).all() and (apart.min(-2) < 100 * eps).all()
     assert np.linalg.eigvals(np.zeros((0, 0))).shape == (0,) and np.linalg.eig(np.zeros((2, 0, 0)))[1].shape == (
@@ -219,7 +219,7 @@ def test_gradients_of_complex_variables() -> None:
     close(z.grad, 2 * z.asnumpy())
     with autograd.record():
         y = z * z
-    with pytest.raises(ValueError, match="backward: a complex128 head needs a gradient of its own, or a real part"):
+    with pytest.raises(ValueError, match="backward: a complex128 head needs an explicit gradient"):
         y.backward()
     x = np.array(drawn(3, 3).real)
     x.attach_grad()
@@ -267,7 +267,7 @@ def test_any_array(x: numpy.ndarray, name: str) -> None:
 
 
 inf, nan, pi = numpy.inf, numpy.nan, numpy.pi
-# What the array API standard says where a part is infinite or no number.
+# The special cases of the array API standard for infinite and NaN parts.
 ENDS = [
     ("exp", complex(-1e4, nan), complex(nan, nan)),
     ("exp", complex(inf, inf), complex(inf, nan)),

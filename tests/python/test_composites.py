@@ -1,4 +1,4 @@
-"""Products, sums over labels, differences, statistics and polynomials against NumPy's, and their gradients."""
+"""Products, Einstein sums, differences, statistics and polynomials compared with NumPy, and their gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Case = Callable[[Any, Make], Any]
 
 
 def plain(dtype: str, *shape: int) -> numpy.ndarray:
-    """Make small numbers of both signs, none of them zero."""
+    """Return small nonzero numbers of both signs."""
     size = int(numpy.prod(shape))
     values = (numpy.arange(size) * 5 % 11 - 4).reshape(shape)
     whole = numpy.where(values == 0, 2, values)
@@ -24,7 +24,7 @@ def plain(dtype: str, *shape: int) -> numpy.ndarray:
 
 
 def laid(values: numpy.ndarray, look: str) -> np.ndarray:
-    """Give an array of ours with these values that lies in some way."""
+    """Return a Forerun array with these values and a given memory layout."""
     if look == "transposed":
         return np.array(values.T.copy()).T
     if look == "backwards" and values.ndim:
@@ -35,7 +35,7 @@ def laid(values: numpy.ndarray, look: str) -> np.ndarray:
 
 
 def compare(got: Any, want: Any) -> None:
-    """Compare results: arrays by shape, kind of dtype and values, and collections item by item."""
+    """Compare results: arrays by shape, kind of dtype and values; collections item by item."""
     if isinstance(want, (tuple, list)):
         assert isinstance(got, (tuple, list)) and len(got) == len(want)
         for one, other in zip(got, want, strict=True):
@@ -296,7 +296,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: np.convolve(np.ones(0), np.ones(2)), ValueError, "convolve: needs two vectors with elements"),
     (lambda: np.convolve(np.ones(3), np.ones(2), "most"), ValueError, "convolve: mode must be"),
     (lambda: np.average(np.ones((2, 3)), weights=np.ones(3)), ValueError, "average: weights of shape (3,) do not fit"),
-    (lambda: np.var(np.ones(3), ddof=1, correction=1), ValueError, "var: ddof and correction are two names"),
+    (lambda: np.var(np.ones(3), ddof=1, correction=1), ValueError, "var: ddof and correction are the same argument"),
     (lambda: np.cov(np.ones((2, 2, 2))), ValueError, "cov: needs at most two dimensions"),
     (lambda: np.cov(np.ones((2, 3)), aweights=[1.0]), ValueError, "cov: weights of shape (1,) do not fit 3"),
     (lambda: np.apply_along_axis(np.sum, 0, np.ones((2, 0))), ValueError, "apply_along_axis: there is no vector"),
@@ -319,7 +319,7 @@ def test_what_is_refused(place: int) -> None:
     assert text in str(caught.value)
 
 
-# Each composite once, where it is smooth: a function of one array of some shape.
+# Each composite once, where it is differentiable: a function of one array.
 SMOOTH: dict[str, tuple[tuple[int, ...], Callable[[np.ndarray], Any]]] = {
     "append": ((3,), lambda x: np.append(x, x)),
     "average": ((2, 3), lambda x: np.average(x, 1, weights=x[0] * x[0])),

@@ -1,4 +1,4 @@
-"""The book's helpers: the names, what they print, and the ways to import them."""
+"""The book's helpers: their names, their output, and the ways to import them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default float: what has no width takes it, what has one keeps it; and averages of integers are float64."""
+"""The default float: values without a dtype take it, others keep theirs; averages of integers are float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def double() -> Iterator[None]:
     npx.reset_np()
 
 
-# What says nothing about a width.
+# Expressions without a dtype.
 IMPLICIT: dict[str, Callable[[], np.ndarray]] = {
     "ones": lambda: np.ones(3),
     "zeros": lambda: np.zeros((2, 2)),
@@ -74,7 +74,7 @@ def test_complex_numbers_follow_the_default(double: None) -> None:
 
 def test_the_default_is_left_and_taken_up_again() -> None:
     x = np.array([1, 2])
-    # The same op on the same shapes, before, while and after: nothing of the other default is remembered.
+    # The same op on the same shapes before, during and after: no cache keeps the other default.
     assert (x / 2).dtype == np.float32
     npx.set_np(dtype=True)
     try:
@@ -110,7 +110,7 @@ def test_what_has_a_width_keeps_it() -> None:
     assert [x.dtype.name for x in made] == ["float64"] * len(made)
     assert np.sqrt(numpy.float16(4)).dtype == np.float16
     assert np.full(2, numpy.int8(3)).dtype == np.int8
-    # Beside an array NumPy's numbers have no say.
+    # Next to an array, NumPy scalars do not affect the dtype.
     assert (np.ones(2) * wide).dtype == np.float32
 
 

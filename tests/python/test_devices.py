@@ -1,7 +1,7 @@
-"""Programs on simulated devices, in processes of their own: the device is chosen before the engine starts.
+"""Programs on simulated devices, in separate processes: the devices are configured before the engine starts.
 
-The tests under ``devices`` need two GPUs and are run by a child, as are parts of this suite with a GPU as the device
-that all arrays are made on. The rest are programs whose devices are slow, so that it shows who waits for whom.
+A child process runs the tests under ``devices``, which need two GPUs, and parts of this suite with a GPU as the default
+device. The other tests are programs with slow devices, so that waits become visible.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 HERE = pathlib.Path(__file__).parent
 LONG = os.environ.get("FORERUN_TEST_LONG") == "1"
 TWO = {"FORERUN_SIM_GPUS": "2"}
-# Lanes overtake each other by chance.
+# Lanes overtake each other at random.
 UNEVEN = {**TWO, "FORERUN_SIM_JITTER_US": "100"}
 
 
 def suite(*args: str, **environment: str) -> None:
-    """Run tests in a child; it has to pass, and to find some."""
+    """Run tests in a child process; they must pass, and there must be some."""
     command = [sys.executable, "-m", "pytest", "--quiet", *args]
     result = subprocess.run(
         command, capture_output=True, text=True, timeout=900, env={**os.environ, **environment}, cwd=HERE, check=False
@@ -40,7 +40,7 @@ def test_with_two_devices(file: str) -> None:
     suite(f"devices/{file}", **UNEVEN)
 
 
-# What is said there holds on every device.
+# Tests that hold on every device.
 ANYWHERE = [
     "asyncio", "autograd", "blocking", "checkpoint", "edges", "errors", "gluon_block", "gluon_capture", "gluon_data",
     "gluon_loss", "gluon_nn", "gluon_replay", "layers", "nonfinite", "pointwise", "structured", "trace", "trainer",
@@ -48,10 +48,10 @@ ANYWHERE = [
 ]  # fmt: skip
 
 
-# In parts, so that they can run at the same time.
+# In parts, so that they can run in parallel.
 @pytest.mark.parametrize("part", range(4))
 def test_what_holds_on_every_device(part: int) -> None:
-    # A lane has its own share of the events that a thread noted.
+    # A lane has its own share of the events that a thread recorded.
     suite(*(f"test_{name}.py" for name in ANYWHERE[part::4]), "-k", "not newest_win", **TWO, FORERUN_TEST_DEVICE="gpu")
 
 
@@ -76,12 +76,12 @@ def test_samples_have_the_bits_of_the_host(tmp_path: pathlib.Path) -> None:
 def test_the_chapter_runs_on_devices() -> None:
     some = "changed and (english or french_pytorch or chinese or network)"
     suite("test_chapter.py", *([] if LONG else ["-k", some]), **TWO, FORERUN_TEST_DEVICE="gpu")
-    # Where the program itself asks for a device.
+    # Programs that request a device themselves.
     suite("test_chapter.py", "-k", "french_pytorch or indonesian_pytorch or chinese", **TWO)
 
 
 def passes(run: Run, program: str, *args: str, tries: int = 1, **environment: str) -> str:
-    """Run a program. One that measures time may be disturbed by others, but not every time."""
+    """Run a program. A time measurement may be disturbed by other processes, but not every time."""
     for _ in range(tries):
         result = run(program, *args, **{**TWO, **environment})
         if result.returncode == 0:
@@ -157,7 +157,7 @@ def test_two_devices_work_at_once(run: Run) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_blockers_give_the_time_that_a_device_takes(run: Run) -> None:
-    """A step is two commands, one after the other on one lane: the product, and the copy of one element."""
+    """A step is two commands in order on one lane: the product, and the copy of one element."""
     program = """
         import forerun
         from forerun import np, npx
@@ -181,7 +181,7 @@ def test_blockers_give_the_time_that_a_device_takes(run: Run) -> None:
     passes(run, program, tries=3, FORERUN_SIM_LATENCY_US="18000", FORERUN_ENGINE="async")
 
 
-# Each does not come back by itself: a command takes a third of a second, and there are many.
+# None of these returns by itself in time: a command takes a third of a second, and there are many.
 WAITS = {
     "wait_to_read": "y.wait_to_read()",
     "waitall": "npx.waitall()",
@@ -340,7 +340,7 @@ def test_memory_that_is_short_is_waited_for_and_then_refused(run: Run) -> None:
 
 
 def test_want_of_memory_takes_no_earlier_result_along(run: Run) -> None:
-    """Results that are computed together may fit in part: the ones submitted first are there."""
+    """Results that are computed together may fit in part: those submitted first are computed."""
     program = """
         from forerun import np, npx
 

@@ -1,4 +1,4 @@
-"""MXNet's words: first tutorials train, their first steps are NumPy's, and unchanged programs find us on request."""
+"""MXNet's dialect: tutorials train, their first steps equal NumPy's, and unchanged programs run after ``install``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RNG = numpy.random.default_rng(11)
 
 @pytest.fixture
 def installed() -> Iterator[None]:
-    """Stand in for ``mxnet`` during a test."""
+    """Replace ``mxnet`` during a test."""
     mx.install()
     yield
     mx.uninstall()
@@ -75,7 +75,7 @@ def test_a_network_takes_numpys_steps(reference: Any) -> None:
         value.backward()
         trainer.step(len(X))
         values.append(value.mean().item())
-        # MXNet halves the square.
+        # MXNet halves the squared error.
         square, gradients = expected.squares(x, y)
         for weight, gradient, velocity in zip(expected.weights, gradients, velocities, strict=True):
             velocity *= 0.9
@@ -124,7 +124,7 @@ def test_defaults_are_mxnets() -> None:
     assert np.full((2,), True).dtype == "bool"
     assert np.ones((2, 3), ctx=mx.cpu()).shape == np.zeros((2, 3), device=mx.cpu()).shape == (2, 3)
     assert np.random.normal(size=(2,), ctx=npx.cpu()).shape == (2,)
-    # Ours stay NumPy's.
+    # Forerun's own functions keep NumPy's defaults.
     assert forerun.np.array([1, 2]).dtype == forerun.np.arange(3).dtype == "int64"
 
 

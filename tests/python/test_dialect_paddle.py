@@ -1,4 +1,4 @@
-"""Paddle's words: first tutorials train, their first steps are NumPy's, and tensors behave as a reader expects."""
+"""Paddle's dialect: tutorials train, their first steps equal NumPy's, and tensors behave as expected."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_where_gradients_stop() -> None:
     assert not (x * 2).stop_gradient
     assert (x * 2).detach().stop_gradient
     assert x.grad is None
-    # Gradients of what is no single number are those of its sum.
+    # The gradient of a tensor with several elements is that of its sum.
     (x * x).backward()
     (x * x).backward()
     numpy.testing.assert_array_equal(x.grad.numpy(), [4, 8])

@@ -1,4 +1,4 @@
-"""PyTorch's words: first tutorials train, their first steps are NumPy's, and tensors behave as a reader expects."""
+"""PyTorch's dialect: tutorials train, their first steps equal NumPy's, and tensors behave as expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mlp(inputs: int, hidden: int, outputs: int) -> Any:
 
 
 def weights_of(net: Any) -> list[numpy.ndarray]:
-    """Give the weights as the reference keeps them: (inputs, outputs)."""
+    """Return the weights in the reference's shape: (inputs, outputs)."""
     return [parameter.detach().numpy().T for parameter in net.parameters()]
 
 
@@ -242,7 +242,7 @@ def test_errors_of_gradients() -> None:
         x.numpy()
     with pytest.raises(RuntimeError, match=r"detach\(\)"):
         (x * 2).requires_grad = False
-    with pytest.raises(RuntimeError, match=r"3 dimensions are needed: \(1,\) x \(1,\)"):
+    with pytest.raises(RuntimeError, match=r"needs 3 dimensions, got \(1,\) x \(1,\)"):
         torch.bmm(torch.ones(1), torch.ones(1))
     (x * 2).backward(torch.tensor([1.0, 10.0]))
     numpy.testing.assert_array_equal(x.grad.numpy(), [2, 20])

@@ -1,4 +1,4 @@
-"""DLPack: capsules of both kinds, ours and others', with everything they may say, and whose they are when."""
+"""DLPack: export and import of both kinds of capsules, with all their fields, and ownership of the memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST = (1, 0)
 
 
 class Described(ctypes.Structure):
-    """Where elements lie, and how."""
+    """The description of a tensor: address, device, dtype, shape, strides."""
 
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
@@ -34,13 +34,13 @@ DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Plain(ctypes.Structure):
-    """What a capsule of before 1.0 points at."""
+    """The contents of a capsule before version 1.0."""
 
     _fields_ = [("described", Described), ("context", ctypes.c_void_p), ("deleter", DELETER)]
 
 
 class Versioned(ctypes.Structure):
-    """What a versioned capsule points at."""
+    """The contents of a versioned capsule."""
 
     _fields_ = [
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", DELETER),
@@ -62,7 +62,7 @@ USED = {name: b"used_" + name for name in NAMES.values()}
 
 
 class Maker:
-    """A library with one array: gives it away in a capsule, and counts what is done with it."""
+    """A library with one array: exports it as a capsule and counts the calls."""
 
     def __init__(self, array: numpy.ndarray, kind: type[Any] = Versioned, **changes: Any) -> None:
         self.array, self.kind, self.changes, self.deleted = array, kind, changes, 0
@@ -104,7 +104,7 @@ def samples(dtype: str) -> list[numpy.ndarray]:
     return [whole, whole.T, whole[:, ::-2, 1:], whole[1, 2, 3, ...], whole[:0], whole[:, :1], whole[1:, 2:, 3:]]
 
 
-# Out.
+# Export.
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -152,7 +152,7 @@ def test_versions() -> None:
         capsule = x.__dlpack__(max_version=version)
         assert api.PyCapsule_GetName(capsule) == b"dltensor"
         head = content(capsule, Plain)
-        # It cannot say that it is read-only, so it is a copy.
+        # It has no read-only flag, so it is a copy.
         assert head.described.data != x.asnumpy().ctypes.data
         assert x.__dlpack__(max_version=version, copy=True) is not None
         lent = x.__dlpack__(max_version=version, copy=False)
@@ -251,7 +251,7 @@ def test_whoever_took_a_capsule_ends_it(kind: type[Any]) -> None:
                 del capsule
             else:
                 assert head.described.shape[0] == 100_000
-                # Anybody may call it, on any thread.
+                # The deleter may be called on any thread.
                 thread = threading.Thread(target=head.deleter, args=(ctypes.addressof(head),))
                 thread.start()
                 thread.join()
@@ -274,7 +274,7 @@ def test_numpy_and_we_let_go_in_any_order() -> None:
         assert live() <= before + 1000, turn
 
 
-# In.
+# Import.
 
 
 @pytest.mark.parametrize("kind", [Plain, Versioned])
@@ -329,15 +329,15 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"bits": 80}, TypeError, "dtype float80 is not supported"),
     ({"rank": -1}, BufferError, "negative rank"),
     ({"rank": 33}, ValueError, "dimensions"),
-    ({"byte_offset": 1}, BufferError, "is no address of elements of float32"),
-    ({"data": None}, BufferError, "is no address of elements of float32"),
+    ({"byte_offset": 1}, BufferError, "is null or misaligned for float32"),
+    ({"data": None}, BufferError, "is null or misaligned for float32"),
     ({"shape": None}, BufferError, "has no shape"),
 ]
 
 
 @pytest.mark.parametrize("changes, error, text", REFUSED, ids=[next(iter(row[0])) for row in REFUSED])
 def test_what_is_refused_is_given_back(changes: dict[str, Any], error: type[Exception], text: str) -> None:
-    # As many numbers are there, whatever is said of them.
+    # The number of elements is consistent, whatever the other fields claim.
     sample = numpy.zeros((1,) * 33, "float32")
     maker = Maker(sample if changes.get("rank") == 33 else numpy.ones((2, 3), "float32"), **changes)
     with pytest.raises(error, match=text):
@@ -366,7 +366,7 @@ def test_a_capsule_is_taken_once() -> None:
 
     maker = Once()
     assert np.from_dlpack(maker).tolist() == [0, 1, 2]
-    with pytest.raises(TypeError, match="taken before"):
+    with pytest.raises(TypeError, match="already consumed"):
         np.from_dlpack(maker)
     for nonsense in [None, 3, "capsule"]:
         maker.capsule = nonsense

@@ -1,4 +1,4 @@
-"""NumPy's spellings of dtypes, attributes of dtypes, and families of dtypes."""
+"""NumPy's dtype codes, attributes of dtypes, and abstract dtype classes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_attributes_of_bfloat16() -> None:
     ("given", "text"), [(object, "object"), ("O", "O"), (str, "str"), (">f4", ">f4"), ("f3", "f3")]
 )
 def test_other_dtypes_are_named(given: object, text: str) -> None:
-    with pytest.raises(TypeError, match=f"^dtype {text} is not supported; there are bool, int8"):
+    with pytest.raises(TypeError, match=f"^dtype {text} is not supported; expected one of bool, int8"):
         np.zeros(2, given)
 
 

@@ -1,4 +1,4 @@
-"""Every dtype: promotion, ranges, rounding of half floats, what goes in and comes out."""
+"""Every dtype: promotion, ranges, rounding of half floats, import and export."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DTYPES = ["bool", *INTEGERS, *FLOATS]
 
 
 def halves(dtype: str) -> numpy.ndarray:
-    """Give every half float but the NaN with payloads."""
+    """Return every half float except NaNs with payloads."""
     every = numpy.arange(2**16, dtype="uint16").view(dtype)
     return every[~numpy.isnan(every.astype("float32"))]
 
 
 def same_bits(got: np.ndarray, want: numpy.ndarray) -> None:
-    """Compare bit for bit; one NaN is as good as another."""
+    """Compare bit for bit; all NaNs are equal."""
     read = got.asnumpy()
     assert read.dtype == want.dtype
     nan = numpy.isnan(want.astype("float64"))
@@ -76,7 +76,7 @@ def test_integers_keep_their_range(dtype: str) -> None:
         for make in (operator.add, lambda x, n: np.full((2,), n, x.dtype), lambda x, n: np.array([n], x.dtype)):
             with pytest.raises(OverflowError):
                 make(x, number)
-        # A comparison with what is beyond the range has an answer all the same, if 64 bits hold it.
+        # A comparison with a number out of range still has a result, if 64 bits hold the number.
         if not -(2**63) <= number < 2**64:
             continue
         assert (x < number).tolist() == [number > 0] * 3
@@ -123,7 +123,7 @@ def test_half_floats_round_as_those_of_numpy(dtype: str) -> None:
         same_bits(np.sqrt(x), numpy.sqrt(every.astype("float32")).astype(dtype))
         same_bits(-x, -every)
         same_bits(x.astype("float32"), every.astype("float32"))
-        # What is fused rounds after every op as well.
+        # Fused ops round after every op too.
         same_bits((x * x + x) / 3, ((every * every + every) / every.dtype.type(3)))
 
 
@@ -148,7 +148,7 @@ def test_floats_narrow_by_one_rounding(dtype: str) -> None:
         numbers = bits.astype("uint32").view("float32") if source == "float32" else bits.view("float64")
         near = generator.standard_normal(100_000).astype(source)
         for values in (numbers, near, near * float(np.finfo(dtype).smallest_normal)):
-            # The package rounds doubles twice on their way to bfloat16.
+            # The package rounds doubles twice on the way to bfloat16.
             if source == "float32" or dtype == "float16":
                 with numpy.errstate(all="ignore"):
                     same_bits(np.array(values).astype(dtype), values.astype(dtype))
@@ -162,7 +162,7 @@ def test_sums_of_half_floats_are_rounded_once(dtype: str) -> None:
     exact = 5000 * float(x[0].astype("float64").item())
     for got in (x.sum(), x.reshape(50, 100).sum(1).astype("float32").sum()):
         assert abs(got.item() - exact) <= float(np.finfo(dtype).eps) * exact
-    # The sum of so many does not fit into half precision, the mean does.
+    # The sum does not fit into half precision, but the mean does.
     many = np.full((1000,), 1000, dtype)
     assert many.mean().item() == 1000 and many.mean().dtype == dtype
     assert many.var().item() == 0 and many.std().dtype == dtype
@@ -203,7 +203,7 @@ def test_casts(a: str, b: str) -> None:
         got = np.array(values).astype(b)
         assert got.dtype == b
         numpy.testing.assert_array_equal(got.asnumpy().astype("float64"), values.astype(b).astype("float64"))
-    # Into a view, cast on the way.
+    # Into a view, with a cast.
     base = np.zeros((2, 7), b)
     base[:, ::2] = np.array(numbers[:4])
     assert base[1, ::2].astype("float64").tolist() == numbers[:4].astype(b).astype("float64").tolist()
@@ -309,9 +309,9 @@ def test_limits_of_floats() -> None:
             assert float(getattr(ours, field)) == float(getattr(theirs, field)), (name, field)
     assert np.finfo(np.ones((2,), "float16")).dtype == np.float16
     assert repr(np.finfo("float16")) == "finfo(min=-65504.0, max=65504.0, dtype=float16)"
-    with pytest.raises(ValueError, match="finfo: int8 is no float dtype"):
+    with pytest.raises(ValueError, match="finfo: int8 is not a float dtype"):
         np.finfo("int8")
-    with pytest.raises(ValueError, match="iinfo: float32 is no integer dtype"):
+    with pytest.raises(ValueError, match="iinfo: float32 is not an integer dtype"):
         np.iinfo(np.float32)
 
 
@@ -333,7 +333,7 @@ COMPLEX = ["complex64", "complex128"]
 
 
 def points(dtype: str) -> numpy.ndarray:
-    """Give complex numbers of all quadrants and sizes, and on the axes."""
+    """Return complex numbers of all quadrants and magnitudes, and on the axes."""
     generator = numpy.random.default_rng(5)
     sizes = numpy.exp(generator.uniform(-6, 3, 400))
     numbers = sizes * numpy.exp(1j * generator.uniform(-numpy.pi, numpy.pi, 400))
@@ -342,7 +342,7 @@ def points(dtype: str) -> numpy.ndarray:
 
 
 def near(got: np.ndarray, want: numpy.ndarray, dtype: str, places: float) -> None:
-    """Compare within so many units in the last place of the size."""
+    """Compare within a number of ulp of the magnitude."""
     read = got.asnumpy()
     assert read.dtype == dtype and read.shape == want.shape
     eps = float(np.finfo(dtype).eps)

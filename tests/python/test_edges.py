@@ -1,4 +1,4 @@
-"""Edges a first user fell over: sizes, integers that do not fit, ranges, writing what was broadcast."""
+"""Edge cases: sizes, integers out of range, ranges, writes to broadcast arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_arange_counts_integers_as_integers() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
 def test_integers_from_floats_are_numpys(dtype: str) -> None:
-    """Two elements of ``arange`` are truncated and say how it goes on; those of ``linspace`` are rounded down."""
+    """``arange`` truncates its first two elements, which determine the step; ``linspace`` rounds down."""
     ends: Any
     for ends in [(0.5, 5, 0.5), (1.9, 9.1, 2.6), (10, 0, -2.5), (5.7,), (0, 1, 0.3), (0, 10, float("inf")), (0.5, 0.7)]:
         assert np.arange(*ends, dtype=dtype).tolist() == numpy.arange(*ends, dtype=dtype).tolist(), ends

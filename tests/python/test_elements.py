@@ -1,4 +1,4 @@
-"""Elements written one by one, read again or not: as in NumPy, whoever else looks at the array."""
+"""Writes of single elements, with and without reads: the same as in NumPy, for all holders of the array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import forerun
 from forerun import autograd, engine, np, npx
 
-# Elements that lie in the handle's own description, in a buffer, and in a large one.
+# Elements inside the node, in a buffer, and in a large buffer.
 SHAPES = [(2, 3), (10, 10), (300, 300)]
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -22,7 +22,7 @@ DTYPES = [
 
 
 class Both:
-    """The same program on our array and on NumPy's, and what it kept on its way."""
+    """The same program on a Forerun and a NumPy array, and the values it kept."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         numbers = numpy.arange(numpy.prod(shape), dtype="float32").reshape(shape)
@@ -265,7 +265,7 @@ def test_threads_that_share_an_array() -> None:
 
 
 def submitted(x: np.ndarray, turns: int) -> int:
-    """Give how many records as many writes take."""
+    """Return the number of records that a number of writes submits."""
     before = engine.stats()["records"]
     for turn in range(turns):
         x[1, 2] = turn
@@ -279,7 +279,7 @@ def submitted(x: np.ndarray, turns: int) -> int:
 def test_a_pair_submits_nothing(shape: tuple[int, ...]) -> None:
     x = np.zeros(shape, device=npx.cpu())
     with engine.set_tiny_limit(4096):
-        # A value may be there a moment before those who made it are done with it.
+        # A value may be ready slightly before its producer has released it.
         while submitted(x, 1) > 0:
             npx.waitall()
         assert submitted(x, 100) == 0

@@ -1,4 +1,4 @@
-"""An error is never lost, raises where the value is read, and names the user's lines."""
+"""Errors are never lost, are raised where the value is read, and name the user's lines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 from forerun import np, npx
 
-# More bytes than any machine has, so that the op fails when it runs.
+# More bytes than any machine has, so that the op fails at run time.
 TOO_MANY = 10**13
 
 
 def line_of(mark: str) -> int:
-    """Find the line of this file that ends with a mark."""
+    """Return the line of this file that ends with a mark."""
     with open(__file__) as file:
         lines = [number for number, line in enumerate(file, 1) if line.rstrip().endswith(f"# {mark}")]
     assert len(lines) == 1, mark
@@ -25,7 +25,7 @@ def line_of(mark: str) -> int:
 
 
 def lines_in(error: BaseException) -> dict[str, tuple[str, int]]:
-    """Read the lines that an error names."""
+    """Return the lines that an error names."""
     return {what: (file, int(line)) for what, file, line in re.findall(r"(submitted|read) at (.*):(\d+)", str(error))}
 
 
@@ -106,7 +106,7 @@ def test_waitall_raises_what_nobody_saw() -> None:
 def test_waitall_raises_several_as_a_group() -> None:
     x = np.ones((TOO_MANY,))  # first of two
     y = np.zeros((TOO_MANY + 1,))  # second of two
-    # Python 3.10 has no groups: one is the cause of the other.
+    # Python 3.10 has no exception groups: errors are chained as causes.
     group = getattr(builtins, "ExceptionGroup", None)
     with pytest.raises(group or MemoryError) as raised:
         npx.waitall()

@@ -1,4 +1,4 @@
-"""The examples in the docstrings run and show what they say."""
+"""The examples in docstrings run and give the documented output."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 import forerun
 
-#: Every module of the package; a tour is run by its own test, and modules that run when imported are not for that.
+#: Every module of the package but the compiled one.
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(forerun.__path__, "forerun.")
-    if not module.name.startswith("forerun.tour") and not module.name.endswith(("__main__", "._forerun"))
+    if not module.name.endswith("._forerun")
 )
 MODULES.append("forerun")
 

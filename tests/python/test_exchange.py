@@ -230,7 +230,7 @@ BYTES = numpy.array([0, 1, 2, 255, 128, 0], "uint8")
 
 
 class _Lent:
-    """Gives out truth values of other bytes than 0 and 1 by DLPack."""
+    """Exports booleans with bytes other than 0 and 1 through DLPack."""
 
     def __dlpack__(self, **asked: Any) -> Any:
         return BYTES.view("bool").__dlpack__(**asked)

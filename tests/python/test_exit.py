@@ -1,4 +1,4 @@
-"""The end of a program: soon, without a crash, whatever is queued, alive or still asked for."""
+"""Process exit: soon and without a crash, whatever is queued, alive or being read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def say(text):
     os.write(1, str(text).encode())
 """
 
-# How programs end with a full queue. Each says when it came to its end.
+# Ways to end with a full queue. Each program reports when it reached its end.
 FULL = {
     "the last line": "kept = fill(); say(time.monotonic())",
     "sys.exit": "kept = fill(); say(time.monotonic()); sys.exit(0)",
@@ -47,7 +47,7 @@ threading.Thread(target=work).start()
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("how", FULL)
 def test_a_full_queue_does_not_hold_up_the_end(run: Run, how: str) -> None:
-    # A machine that is busy with something else may be late now and then, but not always.
+    # A busy machine may be late sometimes, but not always.
     for _ in range(3):
         result = run(HEAD + FULL[how], FORERUN_ENGINE="async")
         taken = time.monotonic() - float(result.stdout)
@@ -57,7 +57,7 @@ def test_a_full_queue_does_not_hold_up_the_end(run: Run, how: str) -> None:
     assert taken < 2
 
 
-# What else may happen at the end, and what it says.
+# Other events at exit, and the expected output.
 ENDS = {
     "arrays in cycles, read as they die": (
         """
@@ -124,7 +124,7 @@ def test_the_end_is_orderly(run: Run, how: str) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, said, "")
 
 
-# Daemon threads that the end of the interpreter finds in the middle of something, with Rust on their stacks.
+# Daemon threads that are interrupted by interpreter exit, with Rust frames on their stacks.
 DAEMONS = {
     "waiting": """
 def work(number):

@@ -1,4 +1,4 @@
-"""The fail points that only Python reaches. Runs against a build that has them; any other skips it."""
+"""The fail points that only Python reaches. Skipped in builds without fail points."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from forerun import _forerun, autograd, np, npx
 
 pytestmark = pytest.mark.skipif(not hasattr(_forerun, "fail_arm"), reason="built without fail points")
 
-# The other sites are the matter of crates/forerun/tests/faults.rs.
+# crates/forerun/tests/faults.rs tests the other sites.
 PREFIXES = ("file.", "function.", "await.", "fork.")
 LINE = r"(read|submitted) at .*test_faults.py:\d+"
 
 
 @pytest.fixture(autouse=True)
 def disarmed() -> Iterator[None]:
-    """Leave no site armed."""
+    """Disarm all sites."""
     _forerun.fail_disarm()
     yield
     _forerun.fail_disarm()
@@ -34,7 +34,7 @@ def live() -> int:
 
 
 def program() -> numpy.ndarray:
-    """Compute something: the same in every run."""
+    """Compute the same values in every run."""
     x = np.arange(50_000.0)
     return ((x * 2 + 1).reshape(250, 200) @ np.ones((200, 3)) * 1e-3).asnumpy()
 
@@ -61,7 +61,7 @@ def write_file(path: pathlib.Path, how: str) -> None:
 
 
 class Triple(autograd.Function):
-    """Three times as much."""
+    """Triples its input."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         return x * 3
@@ -92,7 +92,7 @@ def call_back(path: pathlib.Path, how: str) -> None:
 
     hits = _forerun.fail_hits("await.call")
     _forerun.fail_arm("await.call", 1, how)
-    # What is there before anybody awaits it needs no call.
+    # A value that is computed before it is awaited needs no callback.
     for _ in range(50):
         asyncio.run(slow())
         if _forerun.fail_hits("await.call") > hits or os.environ.get("FORERUN_ENGINE") == "sync":
@@ -111,7 +111,7 @@ def fork(path: pathlib.Path, how: str) -> None:
     if child == 0:
         code = 1
         try:
-            # What is there can be read, what needs threads cannot be had; nothing hangs.
+            # Computed values can be read, work that needs threads fails, and nothing hangs.
             assert there.tolist() == [1, 1, 1]
             try:
                 npx.waitall()

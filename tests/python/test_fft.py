@@ -1,4 +1,4 @@
-"""Fourier transforms against NumPy."""
+"""Fourier transforms compared with NumPy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_several_axes(name: str, norm: Any) -> None:
     x = x.real if name == "rfft" else x
     want = "float64" if name == "irfft" else "complex128"
     for args in MANY:
-        # NumPy wants axes beside points.
+        # NumPy requires axes together with points.
         theirs = {**args, "axes": args.get("axes", range(-len(args["s"]), 0) if "s" in args else None)}
         for many in ("2", "n"):
             if many == "2" and len(args.get("axes", (0, 1))) != 2:
@@ -135,7 +135,7 @@ def test_what_is_refused() -> None:
             call(x, 0)
         with pytest.raises(IndexError, match=f"{name}: axis 2 is out of bounds for array of dimension 2"):
             call(x, axis=2)
-        with pytest.raises(ValueError, match=f"{name}: no norm 'other': backward, ortho or forward"):
+        with pytest.raises(ValueError, match=f"{name}: norm must be backward, ortho or forward, got 'other'"):
             call(x, norm="other")
         with pytest.raises(IndexError, match=f"{name}: axis -1 is out of bounds for array of dimension 0"):
             call(np.array(1.0))
@@ -158,7 +158,7 @@ def test_a_filter_has_gradients() -> None:
         kept = np.fft.irfft(np.fft.rfft(x) * mask)
         loss = (kept * kept).sum()
     loss.backward()
-    # The filter is its own mirror image, so what flows back is filtered twice.
+    # The filter is symmetric, so the gradient is filtered twice.
     twice = numpy.fft.irfft(numpy.fft.rfft(x.asnumpy()) * mask.asnumpy() ** 2)
     numpy.testing.assert_allclose(x.grad.asnumpy(), 2 * twice, atol=1e-12)
 
@@ -188,7 +188,7 @@ def test_frequencies(n: int) -> None:
 
 def test_no_frequencies() -> None:
     for call, name in ((np.fft.fftfreq, "fftfreq"), (np.fft.rfftfreq, "rfftfreq")):
-        with pytest.raises(ValueError, match=f"{name}: no frequencies of 0 points"):
+        with pytest.raises(ValueError, match=f"{name}: the number of points must be positive, got 0"):
             call(0)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's files and MXNet's: what others wrote is read, what we write others read, and the rest is refused by name."""
+"""NumPy's and MXNet's files: reading, writing, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ def described(descr: object = "<f4", fortran_order: object = False, shape: objec
 
 
 REFUSED = {
-    "no npy": (b"something else that is long", "does not begin"),
+    "no npy": (b"something else that is long", "is not a .npy file"),
     "too short": (b"\x93NU", "the magic word needs 8 bytes, 3 are left"),
     "version": (npy(described(), version=b"\x04\x00"), r"version 4\.0"),
-    "long header": (npy(b"{" + b" " * 20_000, version=b"\x02\x00"), "20001 bytes, the most are 10000"),
+    "long header": (npy(b"{" + b" " * 20_000, version=b"\x02\x00"), "20001 bytes, the limit is 10000"),
     "cut header": (npy(described())[:-20], "the header needs"),
-    "no literal": (npy("__import__('os')"), "no Python literal"),
-    "nested": (npy("(" * 5000), "no Python literal"),
-    "binary": (npy(b"\xff\xfe\x00"), "no Python literal"),
+    "no literal": (npy("__import__('os')"), "not a Python literal"),
+    "nested": (npy("(" * 5000), "not a Python literal"),
+    "binary": (npy(b"\xff\xfe\x00"), "not a Python literal"),
     "keys": (npy("{'descr': '<f4'}"), "must have descr"),
     "list": (npy("[1, 2]"), "must have descr"),
     "objects": (npy(described("|O")), "holds Python objects, which are never unpickled"),
@@ -127,10 +127,10 @@ REFUSED = {
     "odd int": (npy(described("<i3")), "dtype int24 is not supported"),
     "wide bool": (npy(described("|b2")), "'|b2' is not supported"),
     "order": (npy(described(fortran_order=1)), "fortran_order 1"),
-    "negative": (npy(described(shape=(-1,))), r"shape \(-1,\) cannot be"),
-    "shape list": (npy(described(shape=[2])), r"shape \[2\] cannot be"),
-    "shape bool": (npy(described(shape=(True,))), r"shape \(True,\) cannot be"),
-    "many dimensions": (npy(described(shape=(1,) * 33)), "33 dimensions, the most are 32"),
+    "negative": (npy(described(shape=(-1,))), r"shape \(-1,\) is invalid"),
+    "shape list": (npy(described(shape=[2])), r"shape \[2\] is invalid"),
+    "shape bool": (npy(described(shape=(True,))), r"shape \(True,\) is invalid"),
+    "many dimensions": (npy(described(shape=(1,) * 33)), "33 dimensions, the limit is 32"),
     "too large": (npy(described(shape=(2**40, 2**40))), r"no array of float32 can have the shape"),
     "empty and too large": (npy(described(shape=(0, 2**62, 2**62))), r"no array of float32 can have the shape"),
     "missing bytes": (npy(described(), b"1234567"), "the array needs 8 bytes, 7 are left"),
@@ -178,14 +178,14 @@ def test_archives_that_are_refused(tmp_path: pathlib.Path) -> None:
         assert str(path) in str(raised.value)
 
     archive(path, [("x.npy", good), ("x.npy", good)])
-    refused("two entries are called 'x'")
+    refused("two entries have the name 'x'")
     archive(path, [("x.npy", good)], zipfile.ZIP_BZIP2)
     refused("neither stored nor deflated")
     archive(path, [("x.npy", good + b"more")])
     refused("12 bytes for float32")
     archive(path, [("x.npy", b"no array")])
-    refused("does not begin")
-    # An entry that claims to be more than its bytes can be: the size in the directory is changed.
+    refused("is not a .npy file")
+    # An entry that claims more than its bytes can hold: the size in the directory is changed.
     archive(path, [("x.npy", good)], zipfile.ZIP_DEFLATED)
     data = path.read_bytes()
     at = data.rindex(b"PK\x01\x02") + 24
@@ -197,7 +197,7 @@ def test_archives_that_are_refused(tmp_path: pathlib.Path) -> None:
     flipped[flipped.index(bytes(8)) + 3] ^= 1
     path.write_bytes(flipped)
     refused("CRC")
-    # Names that lead elsewhere are names: nothing is written anywhere.
+    # Names with paths are only names: nothing is written anywhere.
     archive(path, [("../../up.npy", good), ("/root.npy", good)])
     assert set(np.load(path)) == {"../../up", "/root"}
     same(np.load(path)["../../up"], numpy.zeros(2, "float32"))
@@ -295,9 +295,9 @@ BAD_PARAMS = {
     "too many arrays": (struct.pack("<QQQ", 0x112, 0, 2**60), "the number of arrays needs"),
     "too many names": (params([entry(ONE)], [])[:-8] + struct.pack("<Q", 2**60), "the number of names needs"),
     "too long a name": (params([entry(ONE)], [])[:-8] + struct.pack("<QQ", 1, 2**60), "the name of array 0 needs"),
-    "no text": (params([entry(ONE)], [])[:-8] + struct.pack("<QQB", 1, 1, 255), "is no text"),
+    "no text": (params([entry(ONE)], [])[:-8] + struct.pack("<QQB", 1, 1, 255), "is not valid text"),
     "names and arrays": (params([entry(ONE), entry(ONE)], ["x"]), "1 names for 2 arrays"),
-    "one name": (params([entry(ONE), entry(ONE)], ["x", "x"]), "two arrays have one name"),
+    "one name": (params([entry(ONE), entry(ONE)], ["x", "x"]), "two arrays have the same name"),
     "more": (params([entry(ONE)], []) + b"more", "4 bytes at the end"),
     "negative extent": (params([struct.pack("<Iiiqiii", V2, 0, 1, -4, 1, 0, 0)], []), "negative extent"),
     "many dimensions": (params([entry(numpy.ones((1,) * 33, "float32"))], []), "33 dimensions"),

@@ -1,4 +1,4 @@
-"""Forks: what is there stays readable, what is pending fails with its line, and the child computes on."""
+"""Forks: computed values stay readable, pending ones fail with their line, and the child can compute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"),
 ]
 
-# A child reports by its exit status: 0 is well.
+# A child reports by its exit status: 0 is success.
 HEAD = """\
 import faulthandler, os, signal, subprocess, sys, threading, time
 faulthandler.dump_traceback_later(50, exit=True)
@@ -95,7 +95,7 @@ def child():
         return False
     except RuntimeError as error:
         assert "pending at fork" in str(error)
-    # What the parent owes is not an error of the child.
+    # Pending work of the parent is not an error of the child.
     npx.waitall()
     y[:] = 3
     return y[0, 0].item() == 3.0
@@ -155,7 +155,7 @@ def test_programs_are_started_while_work_is_in_flight(run: Run) -> None:
     program = """
 y = chain(60)
 for _ in range(5):
-    # With something to call in between, Python forks instead of asking the system to start the program.
+    # With a preexec function, Python forks instead of using posix_spawn.
     subprocess.run([sys.executable, "-c", "pass"], check=True, preexec_fn=lambda: None)
 assert y.asnumpy().shape == (600, 600)
 """
@@ -185,7 +185,7 @@ if __name__ == "__main__":
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-# Children write what they draw; each line is one process.
+# Children print their draws; each line is one process.
 DRAWS = """
 import os, sys
 from forerun import np
@@ -227,12 +227,12 @@ print(drawn())
 def test_children_draw_numbers_of_their_own(run: Run, first: str) -> None:
     outputs = [run(DRAWS % first) for _ in range(2)]
     assert [output.stderr for output in outputs] == ["", ""]
-    # The same every time.
+    # The same in every run.
     assert outputs[0].stdout == outputs[1].stdout
     child, sibling, family, parent, seeded, seeded_parent = outputs[0].stdout.splitlines()
     inner, grandchild = ast.literal_eval(family)
     assert len({child, sibling, str(inner), grandchild, parent}) == 5
     assert seeded == seeded_parent
-    # Children change nothing for their parent.
+    # Children do not affect their parent.
     alone = run(f"from forerun import np\n{first}\nprint(np.random.uniform(size=(3,)).tolist())")
     assert alone.stdout == parent + "\n"

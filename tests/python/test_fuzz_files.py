@@ -1,4 +1,4 @@
-"""Files that were tampered with: whatever the bytes, reading succeeds or raises a ValueError that names the file."""
+"""Corrupted files: for any bytes, reading succeeds or raises a ValueError that names the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forerun import autograd, gluon, init, np, npx
 NUMBERS = [b"0", b"-1", b"1e9", b"18446744073709551615", b"9223372036854775807", b"4294967296", b"1" * 70]
 WORDS = [b"null", b"true", b"[]", b"{}", b"[" * 40, b'"F32"', b'"BOOL"', b'"I8"', b'"__metadata__"', b'"data_offsets"']
 TOKENS = [*NUMBERS, *WORDS, b'"shape"', b"\x00", b"\xff", b",", b'"', b"NaN", b"Infinity"]
-# What reading takes beside the bytes of the file.
+# Memory that reading may use in addition to the size of the file.
 SLACK = 256 << 10
 
 
@@ -110,7 +110,7 @@ def archived(save: Callable[..., None]) -> Callable[[pathlib.Path], Callable[[],
 
 
 def params(path: pathlib.Path) -> Callable[[], object]:
-    """Write what MXNet would: a dense matrix of float32 and a vector of int32, with names."""
+    """Return an MXNet file: a float32 matrix and an int32 vector, with names."""
     data = struct.pack("<QQQ", 0x112, 0, 2)
     data += struct.pack("<Iiiqqiii6f", 0xF993FAC9, 0, 2, 2, 3, 1, 0, 0, *range(6))
     data += struct.pack("<Iiiqiii3i", 0xF993FACA, 0, 1, 3, 1, 0, 4, *range(3))
@@ -129,7 +129,7 @@ def test_whatever_the_bytes(
     path = tmp_path / "file"
     load = reader(path)
     valid = path.read_bytes()
-    # What is imported at the first file is not counted.
+    # Imports at the first file are not counted.
     load()
     dice = random.Random(11)
     loaded = refused = 0

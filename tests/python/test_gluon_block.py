@@ -139,9 +139,9 @@ def test_initialisers_draw_what_they_say() -> None:
     assert abs(float(x.asnumpy().std()) / (2 / 300) ** 0.5 - 1) < 0.02
     init.Constant([7.0] * 200)("weight", x)
     assert (x.asnumpy() == 7).all()
-    with pytest.raises(ValueError, match=r"Xavier: w of shape \(3,\) has fewer than 2 dimensions"):
+    with pytest.raises(ValueError, match=r"xavier: `w` of shape \(3,\) has fewer than 2 dimensions"):
         init.Xavier()("w", np.zeros((3,)))
-    with pytest.raises(ValueError, match="no initialiser 'nothing'"):
+    with pytest.raises(ValueError, match="unknown initialiser 'nothing'"):
         init.create("nothing")
 
 
@@ -171,7 +171,7 @@ def test_grad_req() -> None:
     net.setattr("grad_req", "null")
     with pytest.raises(RuntimeError, match="parameter weight has no gradient"):
         net.weight.grad()
-    with pytest.raises(ValueError, match="grad_req is 'write', 'add' or 'null', not 'often'"):
+    with pytest.raises(ValueError, match="grad_req must be 'write', 'add' or 'null', not 'often'"):
         net.weight.grad_req = "often"
 
 
@@ -345,7 +345,7 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Affine(gluon.HybridBlock):
-    """Takes inputs in every way there is."""
+    """Takes inputs in every possible way."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Captured blocks do what plain ones do, and those that cannot be captured stay plain."""
+"""Captured blocks behave like plain ones, and blocks that cannot be captured stay plain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mlp(kind: type[nn.Sequential] = nn.Sequential) -> nn.Sequential:
 
 
 def counted(net: gluon.Block) -> list[int]:
-    """Count the plain calls of a block by letting its forward say so."""
+    """Count the plain calls of a block, by a counter in its forward method."""
     calls = [0]
     plain = net.forward
 
@@ -129,7 +129,7 @@ def test_captures_see_new_parameters() -> None:
 
 
 class Nested(gluon.HybridBlock):
-    """Takes and gives lists, and a number."""
+    """Takes and returns lists, and a number."""
 
     def forward(self, x: np.ndarray, states: list[np.ndarray], factor: float = 1.0) -> tuple[np.ndarray, Any]:
         return x * factor, [states[0] + x, (states[1] - x, None)]
@@ -146,7 +146,7 @@ def test_nested_arguments_and_results() -> None:
 
 
 class Peeking(gluon.HybridBlock):
-    """Does one thing or another, by the numbers it gets."""
+    """Branches on the values of its input."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         return x * 2 if x.sum() > 0 else x - 1
@@ -164,7 +164,7 @@ def test_a_block_that_reads_a_value_stays_plain() -> None:
 
 
 class Counting(gluon.HybridBlock):
-    """Writes into what it gets."""
+    """Writes to its input."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         x += 1
@@ -203,7 +203,7 @@ def test_a_block_with_hooks_stays_plain() -> None:
 
 
 class Inverted(autograd.Function):
-    """A gradient that a replay of the ops would not give."""
+    """A gradient that differs from that of the replayed ops."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         return x * 1
@@ -213,7 +213,7 @@ class Inverted(autograd.Function):
 
 
 class Reversed(gluon.HybridBlock):
-    """Turns gradients around."""
+    """Reverses gradients."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         y: np.ndarray = Inverted()(x)
@@ -221,7 +221,7 @@ class Reversed(gluon.HybridBlock):
 
 
 class Switched(gluon.HybridBlock):
-    """Lets no gradient through a part, in the plainest way."""
+    """Stops the gradient of a part, in the simplest way."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         recording = autograd.set_recording(False)
@@ -231,7 +231,7 @@ class Switched(gluon.HybridBlock):
 
 
 class Stopped(gluon.HybridBlock):
-    """Lets no gradient through a part."""
+    """Stops the gradient of a part."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         with autograd.pause():
@@ -266,7 +266,7 @@ def test_writing_into_a_result_leaves_the_next_alone() -> None:
 
 
 class Free(gluon.HybridBlock):
-    """Computes what a function says, with one parameter."""
+    """Computes a given function with one parameter."""
 
     def __init__(self, function: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Sets of samples, orders, batches, and loaders that run ahead."""
+"""Datasets, samplers, batches, and loaders that prefetch."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_batchify() -> None:
 
 
 class Counted(data.Dataset):
-    """Says how far it was read, and in which thread."""
+    """Records how far it was read, and in which thread."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -169,7 +169,7 @@ def test_threads_run_ahead_within_bounds() -> None:
     batches = iter(data.DataLoader(numbers, batch_size=1, num_workers=2, prefetch=5))
     with autograd.record():
         assert next(batches).tolist() == [0]
-    # Whatever the threads have done by now, they may not have gone further than this.
+    # Whatever the threads have done by now, they must not have read further than this.
     time.sleep(0.05)
     assert numbers.taken <= 6
     assert [batch.item() for batch in batches] == list(range(1, 100))

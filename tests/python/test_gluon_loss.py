@@ -1,4 +1,4 @@
-"""Losses against MXNet's formulas, computed by NumPy in double precision."""
+"""Losses compared with MXNet's formulas, computed with NumPy in double precision."""
 
 from __future__ import annotations
 

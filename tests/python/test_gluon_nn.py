@@ -1,4 +1,4 @@
-"""Layers against what NumPy computes in double precision, and their gradients against finite differences."""
+"""Layers compared with NumPy in double precision, and their gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_batch_norm() -> None:
     near(y, normed(mean, var))
     near(layer.running_mean.data(), 0.2 * mean)
     near(layer.running_var.data(), 0.8 + 0.2 * var)
-    # Now with what was learnt.
+    # Now with the running statistics.
     near(layer(np.array(given)), normed(0.2 * mean, 0.8 + 0.2 * var))
     near(layer.running_mean.data(), 0.2 * mean)
     assert layer.running_mean.grad_req == "null"

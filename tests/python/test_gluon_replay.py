@@ -1,4 +1,4 @@
-"""Which calls a capture answers: those that differ in nothing it was taken of."""
+"""Which calls replay a capture: only those that agree with the captured one in everything that matters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forerun.gluon import nn
 
 
 class Apart(gluon.HybridBlock):
-    """Tells its inputs apart."""
+    """Distinguishes its inputs."""
 
     def forward(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return x * 10 + y
@@ -51,7 +51,7 @@ def test_slices_of_one_array_are_captured() -> None:
 
 
 class Halted(gluon.HybridBlock):
-    """Lets a gradient through one of two ways."""
+    """Lets a gradient through one of two branches."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         return x.detach() * 10 + x
@@ -93,7 +93,7 @@ def test_an_input_that_is_a_parameter_is_not_captured() -> None:
 
 
 class Shifted(gluon.HybridBlock):
-    """A sum with an array that is a mere attribute; keeps what it computed."""
+    """Adds an array that is a plain attribute; keeps its result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def test_arrays_as_attributes_are_noticed() -> None:
 
 
 def plain_calls(net: gluon.Block) -> list[Any]:
-    """Note the inputs of the plain calls of a block."""
+    """Record the inputs of the plain calls of a block."""
     calls: list[Any] = []
     plain = net.forward
 
@@ -164,7 +164,7 @@ def test_traces_are_bounded_and_the_used_ones_stay() -> None:
 
 
 class Gradient(gluon.HybridBlock):
-    """Returns the gradient of a square, in one way or another."""
+    """Returns the gradient of a square, in one of several ways."""
 
     def __init__(self, way: str) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Gradient(gluon.HybridBlock):
 
 
 class Marking(gluon.HybridBlock):
-    """Makes what it computes a variable of its own."""
+    """Makes its result a variable with a gradient."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         self.middle = x * 2

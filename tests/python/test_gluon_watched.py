@@ -1,4 +1,4 @@
-"""A hybridized block computes with what its code reads now, wherever that comes from."""
+"""A hybridized block uses the current values of everything that its code reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def helper(x: Any) -> Any:
 
 
 class Scaled(HybridBlock):
-    """Reads attributes of its own, of its class, and what is in some of them."""
+    """Reads its own attributes, those of its class, and the contents of some."""
 
     offset = 0.0
 
@@ -40,7 +40,7 @@ class Scaled(HybridBlock):
 
 
 class FromGlobals(HybridBlock):
-    """Reads global variables, itself and through a function."""
+    """Reads global variables, directly and through a function."""
 
     def forward(self, x: Any) -> Any:
         return helper(x) * TABLE["scale"][0]
@@ -61,7 +61,7 @@ X = np.ones((1,))
 
 
 def value(net: Any) -> float:
-    """Call a block twice: what is captured by the first call is replayed by the second."""
+    """Call a block twice: the first call is captured, the second replays it."""
     first, second = net(X).item(), net(X).item()
     assert first == second
     return float(first)

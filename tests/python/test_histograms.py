@@ -1,4 +1,4 @@
-"""Histograms, and what is named along axes beyond NumPy, against NumPy."""
+"""Histograms and indexing functions beyond NumPy, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import forerun
 from forerun import autograd, np, npx
 
-# Under the sync engine every op has run before the next is submitted.
+# In the sync engine every op has run before the next is submitted.
 WAITS = 0 if os.environ.get("FORERUN_ENGINE") == "sync" else 1
 
 GENERATOR = numpy.random.default_rng(11)
@@ -41,7 +41,7 @@ def test_counts_of_numbers() -> None:
         np.bincount(np.array([1.0]))
     with pytest.raises(ValueError, match="bincount: weights"):
         np.bincount(np.array([1]), np.ones((2,)))
-    # Large enough to be waited for.
+    # Large enough that reading it waits.
     big = np.array(GENERATOR.integers(0, 9, 3_000_000))
     npx.waitall()
     forerun.reset_blockers()

@@ -1,4 +1,4 @@
-"""Arrays of integers and masks in an index, reading and writing: NumPy's meaning, however it is planned."""
+"""Integer arrays and masks as indices, for reads and writes: the same as in NumPy, however they are planned."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Index = tuple[Any, ...]
 
 
 def filled(shape: tuple[int, ...], dtype: str = "float32") -> numpy.ndarray:
-    """Make an array with different elements."""
+    """Return an array with distinct elements."""
     made = numpy.arange(int(numpy.prod(shape)), dtype="int64") * 7 % 101
     return (made % 2 == 0 if dtype == "bool" else made.astype(dtype)).reshape(shape)
 
 
 def ours(index: Index, how: str = "ours") -> Index:
-    """Give an index with our arrays, or lists, in place of NumPy's."""
+    """Return an index with Forerun arrays, or lists, in place of NumPy's."""
 
     def one(part: Any) -> Any:
         if not isinstance(part, numpy.ndarray) or how == "numpy":
@@ -41,7 +41,7 @@ shapes = st.lists(st.integers(0, 4), min_size=0, max_size=4).map(tuple)
 
 @st.composite
 def indices(draw: st.DrawFn, shape: tuple[int, ...], advanced: bool = True) -> Index:
-    """Draw an index for an array of this shape: mostly good ones."""
+    """Draw an index for an array of this shape; most of them are valid."""
     common = draw(st.sampled_from([(), (1,), (3,), (2, 3), (2, 1), (0,)]))
 
     def places(extent: int) -> Any:
@@ -82,7 +82,7 @@ def indices(draw: st.DrawFn, shape: tuple[int, ...], advanced: bool = True) -> I
                 parts.append(...)
                 open_ellipsis = False
                 axis += draw(st.integers(0, len(shape) - axis))
-                # What is left of the shape is named from its end on.
+                # The remaining dimensions are indexed from the end.
                 axis = max(axis, 0)
                 break
             break
@@ -255,7 +255,7 @@ def test_gradients_flow_to_base_and_value() -> None:
         x[1:][np.array([0, 1, 0])] = value
         out = (x * x).sum()
     out.backward()
-    # The first of two values at one place is overwritten.
+    # The first of two values at one position is overwritten.
     assert gradient(base) == [8.0, 0.0, 0.0, 32.0]
     assert gradient(value) == [0.0, 12.0, 14.0]
     with autograd.record():

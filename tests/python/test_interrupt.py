@@ -1,4 +1,4 @@
-"""Ctrl-C: it ends every kind of wait soon, and the engine stays usable. Cancelling what is left."""
+"""Ctrl-C ends every kind of wait soon, and the engine stays usable; cancelling of pending work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forerun import np, npx
 if TYPE_CHECKING:
     from conftest import Run
 
-# Each is the body of a function that has a long chain of products `y` at hand, and does not come back by itself.
+# Each is the body of a function that has a long chain of products `y`, and would not return soon by itself.
 WAITS = {
     "wait_to_read": "y.wait_to_read()",
     "waitall": "npx.waitall()",
@@ -34,7 +34,7 @@ from forerun import np, npx
 
 trials = int(sys.argv[1])
 faulthandler.dump_traceback_later(30 + 10 * trials, exit=True)
-# Whoever started the tests may have told them to ignore the signal.
+# The parent process may have ignored the signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 x = np.random.normal(size=(1000, 1000))
 large = np.random.normal(size=(2500, 2500))
@@ -154,7 +154,7 @@ def test_what_is_there_is_not_cancelled() -> None:
 
 def test_other_errors_are_still_reported() -> None:
     x = np.take(np.arange(3), np.array([7]))
-    # Small ops run in the order of their submission: when the second is there, the first has failed.
+    # Small ops run in submission order: when the second is computed, the first has failed.
     (np.ones((2,)) + 1).wait_to_read()
     npx.cancel_pending()
     with pytest.raises(IndexError, match="take"):

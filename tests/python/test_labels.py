@@ -1,4 +1,4 @@
-"""Labels that are no class fail, late and with both lines, and nothing but what depends on them."""
+"""Invalid class labels fail when they are read, with both lines, and affect only their dependents."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_class_to_ignore() -> None:
 def test_whole_floats_are_classes_for_gluon() -> None:
     loss = gluon.loss.SoftmaxCrossEntropyLoss()(np.array(SCORES), np.array([2.0, 0.0]))
     numpy.testing.assert_allclose(loss.asnumpy(), entropy([0, 1], [2, 0]), rtol=1e-6)
-    # As in MXNet, what is picked is clipped unless the caller wants to know.
+    # As in MXNet, `pick` clips indices unless the caller chooses otherwise.
     assert npx.pick(np.array(SCORES), np.array([7, -1])).tolist() == [3.0, 0.5]
 
 

@@ -1,4 +1,4 @@
-"""The functions that layers are made of, beyond what the samples try: training, indices, forms of calls, failures."""
+"""Functions for layers, beyond the samples: training mode, indices, forms of calls, failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def close(got: np.ndarray, expected: Any, places: float = 1e-5) -> None:
 def test_dropout_only_in_training() -> None:
     x = np.ones((1000,))
     assert npx.dropout(x, 0.5).tolist() == [1.0] * 1000
-    # The result is no other handle on the same elements.
+    # The result does not share elements with the input.
     y = npx.dropout(x, 0.5)
     y += 1
     assert x.sum().item() == 1000.0
@@ -75,9 +75,9 @@ def test_activations_by_name() -> None:
     # Small results keep their digits.
     assert npx.activation(np.array([-50.0]), "softrelu").item() == pytest.approx(numpy.exp(-50.0), rel=1e-6)
     assert npx.activation(np.array([-1e-10]), "selu").item() == pytest.approx(-1.7580993e-10, rel=1e-6)
-    with pytest.raises(ValueError, match="activation: no activation is called 'step'"):
+    with pytest.raises(ValueError, match="activation: unknown activation 'step'"):
         npx.activation(x, "step")
-    with pytest.raises(ValueError, match="leaky_relu: no activation is called 'relu'"):
+    with pytest.raises(ValueError, match="leaky_relu: unknown activation 'relu'"):
         npx.leaky_relu(x, act_type="relu")
     with pytest.raises(ValueError, match="prelu needs gamma"):
         npx.leaky_relu(x, act_type="prelu")

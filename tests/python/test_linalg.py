@@ -1,4 +1,4 @@
-"""Linear algebra against NumPy: values, dtypes, shapes, stacks, empty matrices, views, failures and gradients."""
+"""Linear algebra compared with NumPy: values, dtypes, shapes, stacks, empty matrices, views, failures and gradients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TURN = (-1, -2)
 
 
 def drawn(shape: tuple[int, ...], dtype: str, seed: int = 0) -> numpy.ndarray:
-    """Draw matrices that are far from singular."""
+    """Draw well-conditioned matrices."""
     generator = numpy.random.default_rng(seed)
     made = generator.normal(size=shape)
     if dtype.startswith("complex"):
@@ -358,11 +358,14 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: np.linalg.inv(np.ones((2, 3))), "inv: last two dimensions must be square: (2, 3)"),
     (lambda: np.linalg.det(np.ones((3,))), "det: needs at least two dimensions: (3,)"),
     (lambda: np.linalg.svd(np.ones(())), "svd: needs at least two dimensions: ()"),
-    (lambda: np.linalg.solve(np.eye(3), np.ones((2,))), "solve: right-hand sides do not fit: (3, 3) and (2,)"),
-    (lambda: np.linalg.solve(np.eye(3)[None].repeat(2, 0), np.ones((4, 3, 1))), "solve: stacks could not be broadcast"),
-    (lambda: np.linalg.qr(np.eye(3), "raw"), "qr: no mode 'raw'"),  # type: ignore[call-overload]
+    (
+        lambda: np.linalg.solve(np.eye(3), np.ones((2,))),
+        "solve: right-hand sides do not match the matrix: (3, 3) and (2,)",
+    ),
+    (lambda: np.linalg.solve(np.eye(3)[None].repeat(2, 0), np.ones((4, 3, 1))), "solve: shapes could not be broadcast"),
+    (lambda: np.linalg.qr(np.eye(3), "raw"), "qr: mode must be reduced, complete or r, got 'raw'"),  # type: ignore[call-overload]
     (lambda: np.linalg.eigh(np.eye(3), "X"), "eigh: UPLO must be 'L' or 'U', not 'X'"),
-    (lambda: np.linalg.lstsq(np.eye(3), np.ones((2,))), "lstsq: right-hand sides do not fit"),
+    (lambda: np.linalg.lstsq(np.eye(3), np.ones((2,))), "lstsq: right-hand sides do not match the matrix"),
     (lambda: np.linalg.matrix_power(np.ones((2, 3)), 2), "matrix_power: last two dimensions must be square"),
 ]
 

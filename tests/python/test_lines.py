@@ -1,4 +1,4 @@
-"""Every kind of error says, in its own message, which line of the program it is about."""
+"""Every kind of error names the line of the program in its message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def line() -> int:
-    """Give the line of the caller."""
+    """Return the line of the caller."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno
@@ -117,7 +117,7 @@ def test_files(tmp_path: pathlib.Path) -> None:
     here = line()
     check(lambda: net.load_parameters(path), ValueError, read=here + 1)
     check(lambda: trainer.load_states(path), ValueError, read=here + 2)
-    # What the system refuses is the system's error, raised in the line that asked.
+    # Errors of the operating system are raised at the line of the call.
     with pytest.raises(FileNotFoundError) as caught:
         npx.load(path + "-missing")
     assert caught.traceback[0].lineno + 1 == line() - 1

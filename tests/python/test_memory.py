@@ -1,4 +1,4 @@
-"""Memory: who holds it, what keeps host data from piling up, and what the system sees of it."""
+"""Memory: accounts by line, backpressure on host data, and the memory that the system reports."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_data_set_that_is_kept_holds_nobody() -> None:
     assert all(total.item() == float(MIB) for total in sums)
 
 
-# What is held, and from when on.
+# The kind of wait, and the condition that starts it.
 INTERRUPTED = {
     "host": ("np.array(batch) * gate", 'stats["queued_host"] > 26 << 20'),
     "window": ("y = y + 1", 'stats["queued_records"] > 7000'),
@@ -153,7 +153,7 @@ def test_an_interrupt_ends_a_hold(what: str) -> None:
         import numpy
         import forerun
         from forerun import engine, np
-        # Whoever started the tests may have told them to ignore the signal.
+        # The parent process may have ignored the signal.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         engine.set_drop_dead(False)
         w = np.full((1500, 1500), 1e-3)
@@ -176,7 +176,7 @@ def test_an_interrupt_ends_a_hold(what: str) -> None:
             while True:
                 {step}
         except KeyboardInterrupt:
-            # Had the hold ended by itself, much less would be queued.
+            # If the wait had ended by itself, much less would be queued.
             times = forerun.memory_stats()["held"]["{what.split(",")[0]}"]["times"]
             print(held(), times, flush=True)
             os._exit(0 if held() and times == 1 else 1)
@@ -236,7 +236,7 @@ def resident():
     npx.waitall()
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
-    # What the pool keeps for reuse follows the sizes of the arrays, and has a bound of its own.
+    # The memory cached by the pool depends on the sizes of arrays, and has its own limit.
     return (pages * 4096 - forerun.memory_stats()["cached"]) / 2**20
 def trained(m, n):
     x = np.ones((m, n))
@@ -276,7 +276,7 @@ LONG = os.environ.get("FORERUN_TEST_LONG") == "1"
 )
 @pytest.mark.usefixtures("once")
 def test_what_a_program_saw_once_is_forgotten(line: str, steps: int) -> None:
-    """Shapes and code objects that are gone leave next to nothing behind, as the system sees it."""
+    """Shapes and code objects that are no longer used leave almost no memory behind."""
     done = run(GROWTH.format(line=line, steps=120_000 if LONG else steps), timeout=1200 if LONG else 120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 20, f"{line}: {done.stdout} MiB more"
@@ -284,7 +284,7 @@ def test_what_a_program_saw_once_is_forgotten(line: str, steps: int) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_metas_of_arrays_that_are_kept_stay() -> None:
-    """Collections of what is interned leave what a view names."""
+    """Collecting interned entries keeps those that a view refers to."""
     done = run(
         """
         from forerun import np

@@ -1,4 +1,4 @@
-"""A name that is not there is answered with the nearest one that is, or with the module that has it."""
+"""Errors for missing names suggest the nearest existing name, or the module that has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies and expressions of transposed, strided, repeated and reversed arrays against NumPy, element for element."""
+"""Copies and expressions of transposed, strided, repeated and reversed arrays compared with NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def same(made: np.ndarray, wanted: onp.ndarray) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_transposed_operands(dtype: str) -> None:
-    # On both sides of a panel's rows and columns, and of what threads share.
+    # Sizes below and above the rows and columns of a panel, and the threshold for splitting.
     for rows, columns in [(64, 64), (128, 100), (17, 300), (300, 17), (33, 1000), (16, 5000), (600, 700)]:
         x, y = drawn(dtype, rows, columns), drawn(dtype, columns, rows)
         a, b = np.array(x), np.array(y)

@@ -1,4 +1,4 @@
-"""The op that made the first NaN or infinity is found, without a wait in the middle."""
+"""The op that made the first NaN or infinity is found, without a wait in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def here() -> int:
 
 def blamed(raised: pytest.ExceptionInfo[FloatingPointError]) -> tuple[str, str]:
     first, submitted, _ = str(raised.value).splitlines()
-    assert "made a NaN or an infinity out of finite numbers" in first
+    assert "produced a NaN or an infinity from finite numbers" in first
     return first.split(":")[0], submitted
 
 
@@ -151,6 +151,6 @@ def test_it_is_the_threads_and_an_error_is_not_hidden() -> None:
     with pytest.raises(KeyError), forerun.detect_nonfinite():
         np.log(np.zeros((2,)))
         raise KeyError("mine")
-    with forerun.detect_nonfinite(), pytest.raises(RuntimeError, match="detect_nonfinite: is on already"):
+    with forerun.detect_nonfinite(), pytest.raises(RuntimeError, match="detect_nonfinite: is already on"):
         forerun.detect_nonfinite().__enter__()
     assert np.log(np.zeros((1,))).item() == -np.inf

@@ -1,4 +1,4 @@
-"""Names of NumPy's beyond the common functions, held against NumPy."""
+"""Less common NumPy functions compared with NumPy."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_only_public_names_are_shown() -> None:
     assert set(dir(forerun)) >= set(forerun.__all__) and "annotations" not in dir(forerun)
     for module in (forerun.npx, forerun.autograd, forerun.engine, forerun.init, forerun.optimizer):
         assert set(dir(module)) == set(module.__all__)
-    # Files of the package stay importable.
+    # Modules of the package stay importable.
     from forerun.np._complex import conj
 
     assert conj is np.conj
@@ -247,7 +247,7 @@ def test_states_are_kept_and_taken_up() -> None:
     assert "randint" in dir(state) and callable(state.choice)
     copy = pickle.loads(pickle.dumps(state))
     assert np.array_equal(state.rand(2), copy.rand(2))
-    # A stream of its own: the global one does not notice.
+    # A generator has its own stream, independent of the global one.
     np.random.seed(1)
     want = np.random.rand(2)
     np.random.seed(1)

@@ -1,4 +1,4 @@
-"""Orders, scans, sets and quantiles against NumPy."""
+"""Sorting, scans, sets and quantiles compared with NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import forerun
 from forerun import autograd, np, npx
 
-# Under the sync engine every op has run before the next is submitted.
+# In the sync engine every op has run before the next is submitted.
 WAITS = 0 if os.environ.get("FORERUN_ENGINE") == "sync" else 1
 
 DTYPES = ["bool", "int32", "int64", "float32", "float64"]
@@ -21,7 +21,7 @@ GENERATOR = numpy.random.default_rng(5)
 
 
 def drawn(dtype: str, *shape: int) -> numpy.ndarray:
-    """Draw numbers with many equal ones."""
+    """Draw numbers with many duplicates."""
     return (GENERATOR.integers(-20, 20, shape) / 4).astype(dtype)
 
 
@@ -36,7 +36,7 @@ def same(got: np.ndarray, want: Any, close: bool = False) -> None:
 
 
 def views(x: numpy.ndarray) -> list[tuple[np.ndarray, numpy.ndarray]]:
-    """Give an array, and some that look at parts of it, with NumPy's."""
+    """Return an array and views of it, with NumPy's."""
     ours = np.array(x)
     return [(ours, x), (ours.T, x.T), (ours[::-1, 1::2], x[::-1, 1::2]), (ours[:0], x[:0])]
 
@@ -181,7 +181,7 @@ def test_long_sums_never_fall() -> None:
         made = np.cumsum(np.array(x), axis).asnumpy()
         numpy.testing.assert_allclose(made, numpy.cumsum(x, axis, "float64"), rtol=1e-5)
         assert (numpy.diff(made, axis=axis) >= 0).all()
-    # Lines beside each other are added up as one that lies together.
+    # Adjacent lines give the same sums as a contiguous one.
     x = GENERATOR.normal(size=(3, 5000)).astype("float32")
     assert np.cumsum(np.array(x), 1).asnumpy().tobytes() == np.cumsum(np.array(x.T.copy()), 0).asnumpy().T.tobytes()
 
@@ -276,7 +276,7 @@ def test_sets(dtype: str) -> None:
 
 
 def test_sets_wait_once() -> None:
-    # Large enough to be waited for.
+    # Large enough that reading it waits.
     a, b = (np.array(drawn("float64", 1_000_000)) for _ in range(2))
     calls: list[Callable[[], object]] = [
         lambda: np.unique(a, True, True, True),

@@ -1,4 +1,4 @@
-"""No line of the package itself is ever blamed: not in errors, traces, holders or blockers, whatever the folder."""
+"""Errors, traces, holders and blockers never name a line of the package itself."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ import forerun
 from forerun import _forerun, gluon, np, npx, torch
 
 PACKAGE = pathlib.Path(forerun.__file__).parent
-#: Every folder of the package but the tour's, which is a program.
-FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py") if "tour" not in path.relative_to(PACKAGE).parts})
+FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 
 
 def own(text: str) -> list[str]:
-    """List the package's own lines that a text names."""
+    """Return the package's own lines that a text names."""
     return re.findall(rf"{re.escape(str(PACKAGE))}[/\\]\S+", text)
 
 
@@ -36,11 +35,11 @@ def test_every_folder_is_passed_over(folder: pathlib.Path) -> None:
     assert __file__ in names["line"]
 
 
-def test_neighbours_of_the_package_and_the_tour_are_programs() -> None:
-    for file in (PACKAGE.with_name("forerunner") / "x.py", PACKAGE / "tour" / "x.py"):
-        names: dict[str, Any] = {"user_line": _forerun.user_line}
-        exec(compile("line = user_line()", str(file), "exec"), names)
-        assert str(file) in names["line"]
+def test_neighbours_of_the_package_are_programs() -> None:
+    file = PACKAGE.with_name("forerunner") / "x.py"
+    names: dict[str, Any] = {"user_line": _forerun.user_line}
+    exec(compile("line = user_line()", str(file), "exec"), names)
+    assert str(file) in names["line"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -50,7 +49,7 @@ def test_what_the_examples_submit_is_theirs(name: str) -> None:
     _forerun.note_submissions(True)
     try:
         for test in doctest.DocTestFinder().find(module):
-            # Only what is submitted counts: an example that fails is another test's matter.
+            # Only submissions matter here: another test checks the examples.
             doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
             for op, _, _, _, file, line in _forerun.note_submissions(True):
                 if own(file):
@@ -65,11 +64,11 @@ def singular(*shape: int) -> Any:
 
 
 def failed() -> Any:
-    """Give an array whose value failed."""
+    """Return an array whose value failed."""
     return np.take(np.ones((3,)), np.array([7]))
 
 
-#: Calls whose failure shows when a value is read.
+#: Calls that fail when a value is read.
 LATE: dict[str, Callable[[], Any]] = {
     "inv": lambda: np.linalg.inv(singular(2, 2)),
     "solve": lambda: np.linalg.solve(singular(2, 2), np.ones((2,))),

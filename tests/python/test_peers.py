@@ -1,4 +1,4 @@
-"""Libraries that take arrays of anybody: array-api-compat, einops, SciPy and scikit-learn, where they are installed."""
+"""Libraries that accept foreign arrays: array-api-compat, einops, SciPy and scikit-learn, if they are installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every pointwise op against NumPy: all dtypes, edge values, scalars on either side, broadcasting."""
+"""Every pointwise op compared with NumPy: all dtypes, edge cases, scalars on either side, broadcasting."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.0, 1e-3, 88.0, -88.0, 1e30, -1
 FLOATS += [numpy.inf, -numpy.inf, numpy.nan]
 INTEGERS = [0, 1, -1, 2, -7, 7, 100, -100]
 
-ROWS: list[dict[str, Any]] = json.loads(pathlib.Path(__file__).with_name("rows.json").read_text())
+CATALOGUE = pathlib.Path(__file__).parents[2] / "docs/catalogue.json"
+ROWS: list[dict[str, Any]] = [op for op in json.loads(CATALOGUE.read_text()) if op["tier"] == "pointwise"]
 
 
 def of_class(*classes: str) -> set[str]:
     return {row["name"] for row in ROWS if row["class"] in classes}
 
 
-# What an op does to dtypes: in which it computes, for the dtype its operands promote to.
+# The dtype that each class of ops computes in, for the dtype that its operands promote to.
 FLOAT_ONLY = of_class("Float", "Predicate")
 NOT_BOOL = of_class("Number", "Whole")
 NOT_FLOAT = of_class("Bits", "Whole")
@@ -42,18 +43,18 @@ BEYOND_NUMPY: dict[str, Callable[..., Any]] = {
     "erf": numpy.vectorize(math.erf, otypes="d"),
     "sigmoid": lambda x: numpy.exp(-numpy.logaddexp(0.0, -x)),
 }
-# Which zero is the larger is nobody's promise.
+# The sign of the larger or smaller of two zeros is unspecified.
 ANY_ZERO = {"maximum", "minimum", "fmax", "fmin", "relu"}
-# Results within so many units in the last place of the true value; every other op is exact.
-LAST_PLACES = {row["name"]: row["off"] for row in ROWS if row["off"]}
+# The tolerance of inexact ops in ulp; all other ops are exact.
+LAST_PLACES = {row["name"]: row["ulp"] for row in ROWS if row["ulp"]}
 
-# The samples have references for the rest, and for where NumPy's own falls short: a `sinc` that rounds the angle before
-# it is reduced, an `i0` of infinity that is NaN, an `ldexp` that takes integers alone.
+# The samples have references for these, because NumPy is less accurate: its `sinc` rounds the angle before the
+# reduction, its `i0` of infinity is NaN, and its `ldexp` accepts only integers.
 SAMPLED = {"i0", "ldexp", "sinc"}
-NAMED = [row for row in ROWS if row["arity"] < 3 and (row["place"] == "np" or row["name"] in BEYOND_NUMPY)]
+NAMED = [row for row in ROWS if len(row["inputs"]) < 3 and (row["python"] == "np" or row["name"] in BEYOND_NUMPY)]
 NAMED = [row for row in NAMED if row["name"] not in SAMPLED]
-UNARY = [row["name"] for row in NAMED if row["arity"] == 1]
-BINARY = [row["name"] for row in NAMED if row["arity"] == 2]
+UNARY = [row["name"] for row in NAMED if len(row["inputs"]) == 1]
+BINARY = [row["name"] for row in NAMED if len(row["inputs"]) == 2]
 
 
 def ours(name: str) -> Callable[..., np.ndarray]:
@@ -77,7 +78,7 @@ def computed_in(name: str, *dtypes: str) -> str:
 
 def reference(name: str, dtype: str, *operands: numpy.ndarray) -> numpy.ndarray:
     function = BEYOND_NUMPY.get(name) or getattr(numpy, name)
-    # Inexact ops are compared with double precision, exact ones with NumPy's own at the same dtype.
+    # Inexact ops are compared with double precision, exact ones with NumPy in the same dtype.
     wide = "float64" if name in LAST_PLACES and dtype == "float32" else dtype
     with numpy.errstate(all="ignore"):
         result: numpy.ndarray = function(*(operand.astype(dtype).astype(wide) for operand in operands))
@@ -97,7 +98,7 @@ def check(name: str, dtype: str, result: np.ndarray, expected: numpy.ndarray) ->
         rounded = expected.astype(dtype)
         finite = numpy.isfinite(rounded) & numpy.isfinite(got)
         unit = numpy.spacing(numpy.abs(rounded[finite])).astype("float64")
-        # Near the largest number, the last place may be the one that overflows.
+        # Near the largest number, one ulp may overflow.
         limit = numpy.finfo(dtype).max
     off = numpy.abs(got[finite].astype("float64") - expected[finite].astype("float64")) / unit
     assert (off <= LAST_PLACES[name] + 0.5).all(), off.max()
@@ -174,7 +175,7 @@ def test_operators_with_scalars(name: str, dtype: str, scalar: Any) -> None:
     x = numpy.array([1, 2, 5]).astype(dtype)
     if name == "power" and dtype.startswith("int") and scalar == -3:
         return  # a negative power of an integer is no integer
-    # A number has no width: only its kind can change the dtype.
+    # A scalar has no width: only its kind can change the dtype.
     compute = dtype if dtype.startswith("float") or not isinstance(scalar, float) else "float32"
     compute = computed_in(name, compute)
     function = OPERATORS[name]
@@ -270,7 +271,7 @@ def test_broadcasting(shapes: arrays.BroadcastableShapes, dtype: str, data: st.D
 
 
 def exact_digamma(x: float) -> decimal.Decimal:
-    """Give the digamma function to forty digits: by steps of one to where its series converges fast."""
+    """Return the digamma function to forty digits: the recurrence, then a fast series."""
     bernoulli = [(1, 12), (-1, 120), (1, 252), (-1, 240), (1, 132), (-691, 32760), (1, 12), (-3617, 8160)]
     with decimal.localcontext(decimal.Context(prec=50)):
         y, steps = decimal.Decimal(x), decimal.Decimal(0)
@@ -284,7 +285,7 @@ def exact_digamma(x: float) -> decimal.Decimal:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("count", [1, 100])
 def test_digamma_keeps_its_digits_around_its_root(dtype: str, count: int) -> None:
-    """Relative to results however small. With few elements one kernel runs, with many another."""
+    """The error is relative to the result, however small. Few and many elements use different kernels."""
     root = numpy.dtype(dtype).type(1.4616321449683623)
     near = root + numpy.arange(-8, 9, dtype=dtype) * numpy.spacing(root)
     wide = numpy.array([1, 1.1, 1.25, 1.4, 1.46, 1.4616, 1.463, 1.5, 1.6, 1.75, 1.9, 2], dtype=dtype)

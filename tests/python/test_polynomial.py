@@ -1,4 +1,4 @@
-"""Polynomials fitted to points, against NumPy."""
+"""Polynomials fitted to points, compared with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polynomials with the lowest power first, held against ``numpy.polynomial``."""
+"""Polynomials with the lowest power first, compared with ``numpy.polynomial``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Powers, quotients of integers, casts and angles: NumPy's values, and the same bits whatever the size."""
+"""Powers, integer division, casts and angles: NumPy's values, and the same bits for every size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXPONENTS = [2, 2.0, 0.5, -1, -1.0, 1, 1.0, 0, 3, 4, -2, 2.5, -0.5]
 
 
 def same_in_parts(f: Callable[[Any], Any], x: numpy.ndarray) -> numpy.ndarray:
-    """Return the values of `f`, which must have the same bits for a large array and for short pieces of it."""
+    """Return the values of `f`, which must have the same bits for a large array and for parts of it."""
     whole = numpy.asarray(f(np.array(x, dtype=x.dtype.name)).asnumpy())
     step = 997
     pieces = [f(np.array(x[i : i + step], dtype=x.dtype.name)).asnumpy() for i in range(0, len(x), step)]

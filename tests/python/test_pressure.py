@@ -1,4 +1,4 @@
-"""Want of memory and of stack. Tests that let single allocations fail need a build with fail points."""
+"""Out-of-memory conditions and small stacks. Tests of failing allocations need a build with fail points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH = 32
 
 
 class Step:
-    """A network, its trainer, and what one step of it gives."""
+    """A network, its trainer, and the result of one step."""
 
     def __init__(self) -> None:
         npx.seed(3)
@@ -57,7 +57,7 @@ def same(a: list[numpy.ndarray], b: list[numpy.ndarray]) -> bool:
 
 
 def unread() -> None:
-    """Finish everything; what failed beside what was read is no news."""
+    """Finish everything; ignore failures that were not read."""
     with contextlib.suppress(MemoryError, RuntimeError, builtins.ExceptionGroup):
         npx.waitall()
 
@@ -108,7 +108,7 @@ def test_the_budget_can_be_set() -> None:
     with engine.set_budget(1 << 20) as former:
         assert former.old == before
         assert forerun.memory_stats()["budget"] == 1 << 20
-        # Smaller than what one op needs: slower, never wrong.
+        # Smaller than the need of one op: slower, but correct.
         x = np.ones((1000, 1000))
         for _ in range(5):
             x = x * 1.5 + 1
@@ -123,7 +123,7 @@ def test_the_budget_of_the_environment(run: Run) -> None:
     assert run(program, FORERUN_BUDGET="12345678").stdout == "12345678\n"
 
 
-# Calls that need scratch memory, of arrays with about a million elements.
+# Calls that need scratch memory, with arrays of about a million elements.
 SCRATCH = {
     "matmul": "a @ a",
     "transposed": "a @ a.T",
@@ -172,7 +172,7 @@ def backward():
     return x.grad
 (a[:4] + 1).wait_to_read()
 npx.waitall()
-# On a thread, whose stack is there as a whole: that of the main one grows, which the limit would end by a signal.
+# On a thread, whose stack is fully mapped: the main stack grows, and the limit would kill the process.
 started, work_now = threading.Event(), threading.Event()
 def wait_and_work():
     started.set()
@@ -204,7 +204,7 @@ thread.join()
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("room", [0, 1, 5, 20, 40, 70, 150])
 def test_scratch_memory_that_cannot_be_had_is_a_memory_error(run: Run, room: int) -> None:
-    """Whatever is left, a call gives its result or raises MemoryError; the process lives."""
+    """With any amount of memory left, a call returns its result or raises MemoryError; the process survives."""
     program = SHORT_OF_MEMORY.replace("CALLS", repr(SCRATCH))
     result = run(program, str(room), timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr

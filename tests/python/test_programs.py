@@ -1,4 +1,4 @@
-"""Random programs: optimisation is invisible in values, and NumPy agrees."""
+"""Random programs: optimisations do not change values, and NumPy agrees."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SEEDS = range(200 if os.environ.get("FORERUN_TEST_LONG") == "1" else 30)
 
 
 class Program:
-    """A program drawn from a seed, to be run on any module that looks like NumPy."""
+    """A program drawn from a seed, to be run on any NumPy-like module."""
 
     def __init__(self, seed: int, shapes: list[tuple[int, ...]]) -> None:
         self.seed, self.shapes = seed, shapes
 
     def run(self, module: Any, length: int = 60) -> list[Any]:
-        """Run the program; every draw depends on the seed and on shapes alone."""
+        """Run the program; every draw depends only on the seed and on shapes."""
         draw = random.Random(self.seed)
         values: list[Any] = []
         for shape in self.shapes:
@@ -70,7 +70,7 @@ class Program:
 
     @staticmethod
     def meets(x: Any, y: Any) -> bool:
-        """Tell whether two arrays broadcast to something of a size that stays small."""
+        """Return whether two arrays broadcast to a small size."""
         try:
             shape = numpy.broadcast_shapes(x.shape, y.shape)
         except ValueError:
@@ -79,13 +79,13 @@ class Program:
 
 
 def bits(values: list[np.ndarray]) -> list[str]:
-    # Short, so that what differs can be shown.
+    # Hashes, so that differences are short.
     return [hashlib.sha256(value.asnumpy().tobytes()).hexdigest() for value in values]
 
 
 @contextlib.contextmanager
 def plain() -> Iterator[None]:
-    """Switch every optimisation off."""
+    """Disable all optimisations."""
     npx.waitall()
     with engine.set_fuse(False), engine.set_drop_dead(False), engine.set_tiny_limit(0):
         yield
@@ -126,7 +126,7 @@ def test_waits_anywhere_change_nothing() -> None:
 
 
 def digest() -> None:
-    """Print what some programs compute; run in a process of its own."""
+    """Print the results of some programs; run in a separate process."""
     for seed in list(SEEDS)[:10]:
         for shapes in [SHAPES, LARGE]:
             values = bits(Program(seed, shapes).run(np, 40))

@@ -1,4 +1,4 @@
-"""Distributions: distribution functions and frequencies of fixed streams, and what a stream depends on."""
+"""Distributions: distribution functions and frequencies of fixed streams, and the dependence on seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def normal_cdf(x: numpy.ndarray) -> numpy.ndarray:
 
 
 def gamma_cdf(x: numpy.ndarray, n: int) -> numpy.ndarray:
-    """Give the distribution function of a gamma distribution of a whole shape."""
+    """Return the distribution function of a gamma distribution with an integer shape."""
     return 1 - numpy.exp(-x) * sum(x**k / math.factorial(k) for k in range(n))
 
 
@@ -62,7 +62,7 @@ def test_distribution_functions(name: str, dtype: str) -> None:
     want = cdf(x)
     steps = numpy.arange(COUNT + 1) / COUNT
     distance = max(numpy.abs(want - steps[1:]).max(), numpy.abs(want - steps[:-1]).max())
-    # Kolmogorov and Smirnov: beyond this lies one stream in ten thousand, and this one is fixed.
+    # Kolmogorov-Smirnov test: one stream in ten thousand exceeds this, and this stream is fixed.
     assert distance < 2.23 / math.sqrt(COUNT)
 
 
@@ -107,7 +107,7 @@ def test_frequencies(name: str) -> None:
     seen = numpy.bincount(x)
     want = chances(numpy.arange(len(seen))) * COUNT
     likely = want > 10
-    # A sum of squares that has as many degrees of freedom as counts but one, by Wilson and Hilferty's cube root.
+    # A chi-square test, approximated by the Wilson-Hilferty cube root.
     degrees = likely.sum() - 1
     chi = ((seen - want)[likely] ** 2 / want[likely]).sum()
     assert ((chi / degrees) ** (1 / 3) - (1 - 2 / (9 * degrees))) / math.sqrt(2 / (9 * degrees)) < 4
@@ -156,7 +156,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: np.random.choice(3, (2,), p=[0.5, 0.5]), "choice: probabilities"),
     (lambda: np.random.permutation(-1), "permutation: a count"),
     (lambda: npx.random.bernoulli(), "bernoulli: needs prob or logit"),
-    (lambda: np.random.beta(np.ones((2,)), np.ones((3,))), "parameters do not broadcast"),
+    (lambda: np.random.beta(np.ones((2,)), np.ones((3,))), "could not be broadcast together"),
 ]
 
 
@@ -193,7 +193,7 @@ def test_orders() -> None:
     assert sorted(map(tuple, mixed.tolist())) == sorted(map(tuple, rows.tolist()))
     np.random.shuffle(rows)
     assert sorted(rows[:, 0].tolist()) == list(range(0, 12, 2))
-    # Every order of three is as likely as another.
+    # All permutations of three are equally likely.
     seen = numpy.bincount([int("".join(map(str, np.random.permutation(3).tolist())), 4) for _ in range(1200)])
     assert (numpy.abs(seen[seen > 0] - 200) < 60).all() and (seen > 0).sum() == 6
 
@@ -216,7 +216,7 @@ def test_generators_have_streams_of_their_own() -> None:
     plain = np.random.normal(size=(10,)).asnumpy()
     np.random.seed(0)
     first = [a.normal(size=(10,)).asnumpy(), a.random((3,)).asnumpy(), a.integers(0, 9, (4,)).asnumpy()]
-    # Others draw meanwhile, and are not disturbed.
+    # Other threads draw meanwhile, without interference.
     assert np.random.normal(size=(10,)).asnumpy().tobytes() == plain.tobytes()
     second = [b.normal(size=(10,)).asnumpy(), b.random((3,)).asnumpy(), b.integers(0, 9, (4,)).asnumpy()]
     for got, want in zip(second, first, strict=True):
@@ -246,7 +246,7 @@ def test_gradients_reach_parameters() -> None:
 
 
 def test_threads_one_after_another_draw_from_one_stream() -> None:
-    # What a thread had goes to the next one, however late the system takes the first one apart.
+    # The state of a thread is reused by the next one, however late the system ends the first.
     drawn: list[float] = []
 
     def draw() -> None:

@@ -1,4 +1,4 @@
-"""The Python examples of README.md run as they stand."""
+"""The Python examples of README.md run unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import forerun.mxnet
 def test_the_examples_run(
     root: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # What an example writes stays out of the tree.
+    # Files that an example writes stay out of the tree.
     monkeypatch.chdir(tmp_path)
     page = (root / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""Elements moved, written and put side by side, against NumPy: dtypes, layouts, odd lengths, repeated positions."""
+"""Moves, writes and concatenations compared with NumPy: dtypes, layouts, odd lengths, repeated positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import forerun
 from forerun import autograd, np, npx
 
 DTYPES = ["bool", "int8", "uint16", "float32", "int64", "float64", "complex128"]
-#: Lengths around the sizes of vectors, blocks, pieces and what is run on the spot.
+#: Lengths near the sizes of vectors, blocks and pieces, and near the limit for inline execution.
 LENGTHS = [1, 7, 8, 33, 64, 65, 1000, 5003, 40000]
 
 
@@ -33,7 +33,7 @@ def same(made: Any, expected: Any) -> None:
 def test_one_array_of_indices_reads_and_writes(dtype: str, length: int) -> None:
     draw = numpy.random.default_rng(length)
     x = numbers(length, dtype)
-    # Some from the end, most named more than once.
+    # Some negative, most of them repeated.
     places = draw.integers(-length, length, max(length // 2, 1))
     for kind in ("int32", "int64"):
         at = places.astype(kind)
@@ -145,7 +145,7 @@ def test_large_strided_writes_touch_nothing_between() -> None:
     expected[1::2] = -1
     made[1::2] = -1
     same(made, expected)
-    # Rows whose elements lie between those of other rows.
+    # Rows whose elements alternate with those of other rows.
     x = numbers((600_000, 2), "float32")
     expected, made = x.copy(), np.array(x)
     expected.T[...] = 3
@@ -269,14 +269,14 @@ def test_transposed_reads(name: str, shape: tuple[int, int], dtype: str) -> None
     if dtype == "int16" and name in ("a chain", "root"):
         return
     made = TURNED[name](np.array(x), np.array(y))
-    # The same without a transposed read: every bit is the same.
+    # Without a transposed read, every bit is the same.
     plain = np.array(numpy.ascontiguousarray(x.T))
     expected = TURNED[name](_Turned(plain), np.array(y)).asnumpy()
     same(made, expected)
 
 
 class _Turned:
-    """An array whose transpose is at hand, dense."""
+    """An array with a dense transpose."""
 
     def __init__(self, turned: Any) -> None:
         self.T = turned

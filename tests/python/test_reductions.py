@@ -1,4 +1,4 @@
-"""Reductions, orders and sums of products against NumPy, at the extents where their kernels change."""
+"""Reductions, sorting and sums of products compared with NumPy, at the extents where kernels change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import forerun
 from forerun import np
 
-#: Around the rows that are folded side by side, the lanes of a vector, a block, and what threads share.
+#: Near the limits of short rows, vector lanes, blocks, and the threshold for splitting.
 SHAPES = [(7,), (33, 4), (17, 5), (65, 32), (65, 33), (1000, 3), (40, 1), (3, 5000), (2, 3, 4), (300000,), (70000, 2)]
 
 
@@ -206,7 +206,7 @@ def test_sums_of_integers_wrap_in_64_bits(shape: tuple[int, ...], dtype: str) ->
         wanted = given.sum(axis=axis)
         assert made.dtype.name == wanted.dtype.name
         assert made.tolist() == wanted.tolist()
-    # What is computed, and what does not lie together, is added up the same.
+    # Computed and non-contiguous operands give the same sum.
     assert (x + x).sum().tolist() == (given + given).sum().tolist()
     assert x[..., ::2].sum(axis=-1).tolist() == given[..., ::2].sum(axis=-1).tolist()
 
@@ -223,7 +223,7 @@ def test_inner_products_of_any_length(count: int, dtype: str) -> None:
         assert abs(float(made) - wanted) <= bound
     squares = onp.sqrt(onp.dot(a.astype("longdouble"), a.astype("longdouble")))
     assert abs(float(np.linalg.norm(x)) - squares) <= 4 * onp.finfo(dtype).eps * squares
-    # Elements apart from each other, and stacks of products.
+    # Strided elements, and batched products.
     assert abs(float(x[::-1] @ y[::-1]) - wanted) <= 4 * bound
     rows = np.array(onp.stack([a, b]))
     assert abs(float((rows[:, None, :] @ y[:, None])[0, 0, 0]) - wanted) <= 4 * bound
@@ -259,7 +259,7 @@ def test_extremes_pass_over_nan(shape: tuple[int, ...], dtype: str) -> None:
                 warnings.simplefilter("ignore")
                 wanted = getattr(onp, op)(given, axis=axis)
             onp.testing.assert_array_equal(getattr(np, op)(x, axis=axis).asnumpy(), wanted)
-    # The elements of a program, too.
+    # The result of a program, too.
     onp.testing.assert_array_equal(np.nanmax(x * 2).asnumpy(), onp.nanmax(given * 2))
 
 

@@ -1,4 +1,4 @@
-"""The page of functions is what its generator prints, and every function on it shows what it does."""
+"""The page of functions equals the output of its generator, and every function on it has an example."""
 
 from __future__ import annotations
 

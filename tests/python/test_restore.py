@@ -1,4 +1,4 @@
-"""A bad batch that the program catches does not ruin what was learnt."""
+"""A bad batch that the program catches does not destroy the trained state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS, CLASSES, BATCH = 20, 4, 6
 
 
 def bad(n: int) -> np.ndarray:
-    """Give as many numbers, which fail when they are looked at."""
+    """Return numbers that fail when they are read."""
     return np.take(np.arange(float(n)), np.arange(n) + 1)
 
 
@@ -40,7 +40,7 @@ def test_what_has_no_value_before_it_stays_failed() -> None:
     x[:] = bad(3)
     for _ in range(2):
         with pytest.raises(
-            IndexError, match=r"restore: no value from before the failure is left: take: index(.|\n)*read at"
+            IndexError, match=r"restore: no value from before the failed write is available: take: index(.|\n)*read at"
         ):
             x.restore()
     x[:] = 4
@@ -61,7 +61,7 @@ def test_a_recorded_variable_is_not_restored_behind_the_tape() -> None:
 
 
 class Net(gluon.nn.HybridSequential):
-    """An embedding, a layer whose running statistics a bad batch would spoil, and a decision."""
+    """An embedding, a layer with running statistics, and a classifier."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def train(
     req: str = "write",
     hybrid: bool = False,
 ) -> tuple[list[numpy.ndarray], list[int]]:
-    """Train on batches; return what was learnt, and the counts of updates."""
+    """Train on batches; return the parameters and the update counts."""
     npx.seed(1)
     net = Net()
     net.initialize()
@@ -148,7 +148,7 @@ def test_a_skipped_update_is_enough_where_the_failure_is_seen_in_time(req: str) 
         try:
             loss.item()
         except IndexError:
-            # Of the forward pass only the running statistics are left, in parameters that no step changes.
+            # The forward pass only affects running statistics, in parameters that no step updates.
             parameters = gluon.ParameterDict({str(i): p for i, p in enumerate(trainer._params)})
             assert parameters.restore() == 2
             return
@@ -170,7 +170,7 @@ def test_steps_after_the_bad_one_are_taken_back_together() -> None:
     def rescue(trainer: gluon.Trainer, loss: np.ndarray) -> None:
         trainer.step(BATCH)
         seen.append(loss)
-        # Two more batches run ahead before anybody looks.
+        # Two more batches are submitted before the error is read.
         if len(seen) == 6:
             with pytest.raises(IndexError):
                 loss.item()
@@ -178,7 +178,7 @@ def test_steps_after_the_bad_one_are_taken_back_together() -> None:
 
     optimiser = ("adam", {"learning_rate": 0.01})
     found, counts = train([*good[:3], bad_batch, *good[3:]], optimiser, rescue)
-    # The bad one, and the two behind it, are gone.
+    # The bad batch and the two after it have no effect.
     expected, expected_counts = train([*good[:3], *good[5:]], optimiser)
     assert counts == expected_counts
     for ours, theirs in zip(found, expected, strict=True):

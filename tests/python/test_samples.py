@@ -1,4 +1,4 @@
-"""Every sample of the catalogue against NumPy, however it is planned, and in the other engine."""
+"""Every sample of the catalogue compared with NumPy, under every plan and in the other engine mode."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from inspect import signature
+from operator import attrgetter
 from typing import Any
 
 import ml_dtypes  # noqa: F401  gives NumPy its bfloat16
@@ -22,11 +24,19 @@ from recurrences import RECURRENCES
 from routines import ROUTINES
 from special import bessel, digamma, erfinv, gamma, gammaln, polygamma, sinc
 
+import forerun
 from forerun import _forerun, np, npx
 
 HERE = pathlib.Path(__file__)
 SAMPLES: list[dict[str, Any]] = json.loads(HERE.with_name("samples.json").read_text())
-ROWS: list[dict[str, Any]] = json.loads(HERE.with_name("rows.json").read_text())
+CATALOGUE: list[dict[str, Any]] = json.loads((HERE.parents[2] / "docs/catalogue.json").read_text())
+ROWS = [op for op in CATALOGUE if op["tier"] == "pointwise"]
+# Routines that Python has as they are: the inputs in order, and the function.
+FUNCTIONS = {
+    op["name"]: (op["inputs"], attrgetter(op["python"] + "." + op["name"])(forerun))
+    for op in CATALOGUE
+    if op["tier"] == "routine" and op["python"]
+}
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 HALVES = ["float16", "bfloat16"]
 FLOATS = [*HALVES, "float32", "float64"]
@@ -40,15 +50,15 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-3, 88.0, -104.0, 1e30, -1e30, 
 WHOLE_EDGES = [0, 1, -1, 2, -7, 7, 100, -100, 2**31 - 1, -(2**31)]
 
 POINTWISE = {row["name"] for row in ROWS}
-# Computed in a float, whatever they are given.
+# Ops that compute in floats for every dtype.
 FLOAT_ONLY = {row["name"] for row in ROWS if row["class"] in ("Float", "Predicate")}
-# Pointwise ops that round: within so many units in the last place.
-LAST_PLACES = {row["name"]: row["off"] + 0.5 for row in ROWS if row["off"]}
+# The tolerance of inexact pointwise ops, in ulp.
+LAST_PLACES = {row["name"]: row["ulp"] + 0.5 for row in ROWS if row["ulp"]}
 # Sums whose terms are larger than they are.
 LONG_SUMS = {"log_softmax_rows_back": 200, "recurrent_scan": 400, "recurrent_scan_back": 400}
-# Which zero is the larger is nobody's promise.
+# The sign of the larger or smaller of two zeros is unspecified.
 ANY_ZERO = {"maximum", "minimum", "fmax", "fmin", "relu", "max", "min", "clip"}
-# What NumPy rounds at every step, and what takes no half floats there.
+# Ops that NumPy rounds at every step, or that do not accept half floats there.
 SINGLE_FIRST = {
     "multiply_add",
     "floor_divide",
@@ -70,7 +80,7 @@ SELU = (1.6732632423543772, 1.0507009873554805)
 
 
 def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
-    """Make the elements of an input, dense."""
+    """Return the elements of an input, dense."""
     shape, values = tuple(spec["shape"]), spec.get("values", "ordinary")
     dtype = spec.get("dtype", dtype)
     size = int(numpy.prod(shape))
@@ -93,7 +103,7 @@ def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
         return numpy.ones(shape, dtype) if values == "positive" else generator.integers(0, 2, shape).astype(dtype)
     if values == "special":
         edges = WHOLE_EDGES if dtype in WHOLE else EDGES
-        # Coprime strides, so that each edge meets others.
+        # Coprime strides, so that each edge case meets others.
         picked = [edges[(i * (2 * seed + 1) + i // len(edges)) % len(edges)] for i in range(size)]
         with numpy.errstate(all="ignore"):
             return numpy.array(picked).astype(dtype).reshape(shape)
@@ -105,7 +115,7 @@ def elements(spec: dict[str, Any], dtype: str, seed: int) -> numpy.ndarray:
 
 
 def operands(sample: dict[str, Any], dtype: str) -> tuple[list[Any], list[Any]]:
-    """Give the inputs of a sample twice: as ours, lying as they should, and as NumPy's."""
+    """Return the inputs of a sample twice: as Forerun arrays with the given layout, and as NumPy arrays."""
     ours: list[Any] = []
     theirs: list[Any] = []
     for place, spec in enumerate(sample.get("inputs", [])):
@@ -146,13 +156,13 @@ def updated(base: Any, value: Any) -> Any:
 
 
 def batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: Any) -> tuple[Any, ...]:
-    """Normalise a batch; the running statistics are part of what it gives."""
+    """Normalise a batch; the running statistics are part of the result."""
     running = mean.copy(), variance.copy()
     return (*_forerun.batch_norm(x, gamma, beta, *running, **args), *running)
 
 
 def composed(a: Any, b: Any) -> Any:
-    """Make complex numbers of parts, be they infinite."""
+    """Make complex numbers from parts, which may be infinite."""
     made = numpy.empty(numpy.broadcast_shapes(numpy.shape(a), numpy.shape(b)), "complex128")
     made.real, made.imag = a, b
     return made
@@ -164,7 +174,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "compose": lambda a, b: _forerun.pointwise(_forerun.point("compose"), a, b),
     "copy": np.copy,
     "cast": lambda x, dtype: x.astype(dtype),
-    **{row["name"]: getattr(npx, row["name"]) for row in ROWS if row["place"] == "npx"},
+    **{row["name"]: getattr(npx, row["name"]) for row in ROWS if row["python"] == "npx"},
     "mantissa": lambda x: np.frexp(x)[0],
     "exponent": lambda x: _forerun.pointwise(_forerun.point("exponent"), x),
     "view": lambda x, axes: np.transpose(x, axes),
@@ -192,7 +202,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 def call(sample: dict[str, Any], dtype: str) -> tuple[np.ndarray, ...]:
-    """Call a sample with a dtype; the first of its results is the one that counts."""
+    """Call a sample with a dtype; return the first of its results."""
     npx.seed(7)
     op, args = sample["op"], axes(sample.get("args", {}))
     if op in ("full", "arange", "eye", "normal", "uniform"):
@@ -212,7 +222,7 @@ def softmax(x: Any, axis: int) -> Any:
 
 
 def normalised(x: Any, gamma: Any, beta: Any, axis: int, over: tuple[int, ...], eps: float, given: Any = None) -> Any:
-    """Normalise over some axes, then scale and shift along one; with the mean and variance gone by."""
+    """Normalise over axes, then scale and shift along one; optionally with the running mean and variance."""
     laid = [-1 if place == axis else 1 for place in range(x.ndim)]
     mean, variance = (x.mean(over, keepdims=True), x.var(over, keepdims=True))
     if given:
@@ -222,7 +232,7 @@ def normalised(x: Any, gamma: Any, beta: Any, axis: int, over: tuple[int, ...], 
 
 
 def plain_batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: Any) -> tuple[Any, ...]:
-    """Normalise a batch in double precision; the running statistics are part of what it gives."""
+    """Normalise a batch in double precision; the running statistics are part of the result."""
     axis, keep = args["axis"], args["momentum"]
     others = tuple(place for place in range(x.ndim) if place != axis)
     gamma = numpy.ones_like(gamma) if args["fix_gamma"] else gamma
@@ -296,7 +306,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "ldexp": lambda x, n: numpy.where(
         numpy.isnan(n), n, numpy.ldexp(x, numpy.clip(numpy.trunc(numpy.nan_to_num(n)), -5000, 5000).astype(int))
     ),
-    # A negative float is clamped to an integer without a sign.
+    # A negative float saturates to 0 as an unsigned integer.
     "cast": lambda x, dtype: (x if x.dtype.name in DTYPES[:9] or dtype[0] != "u" else numpy.maximum(x, 0)).astype(
         dtype
     ),
@@ -331,7 +341,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 
 
 def computed_in(op: str, dtype: str) -> str:
-    """Name the dtype that NumPy is to compute in, to be compared with ours in ``dtype``."""
+    """Return the dtype that NumPy computes in, for a comparison with ``dtype``."""
     if dtype in COMPLEX:
         return "complex128"
     if op in POINTWISE:
@@ -348,7 +358,7 @@ def expected(sample: dict[str, Any], dtype: str) -> tuple[numpy.ndarray, ...]:
     if op in ("full", "arange", "eye"):
         args["dtype"] = dtype
     wide = computed_in(op, dtype)
-    # What is computed in a float is rounded to that first.
+    # Ops that compute in floats round their operands first.
     narrow = "float32" if op in FLOAT_ONLY and dtype not in (*FLOATS, *COMPLEX) else dtype
     inputs = [x.astype(narrow).astype(wide) if x.dtype == dtype else x for x in operands(sample, dtype)[1]]
     with numpy.errstate(all="ignore"):
@@ -358,7 +368,7 @@ def expected(sample: dict[str, Any], dtype: str) -> tuple[numpy.ndarray, ...]:
 
 
 def compare_complex(got: numpy.ndarray, want: numpy.ndarray) -> None:
-    """Compare what was computed of complex numbers with NumPy's: within so many places of its size."""
+    """Compare complex results with NumPy: within a number of ulp of their magnitude."""
     assert got.shape == want.shape and got.dtype.kind == want.dtype.kind
     if got.dtype.kind in "biu":
         numpy.testing.assert_array_equal(got, want)
@@ -370,7 +380,7 @@ def compare_complex(got: numpy.ndarray, want: numpy.ndarray) -> None:
 
 
 def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
-    """Compare a result with NumPy's: exact, or within what rounding allows."""
+    """Compare a result with NumPy: exactly, or within the rounding error."""
     assert got.shape == want.shape
     dtype = got.dtype.name
     assert dtype == want.dtype.name or want.dtype in (numpy.float64, numpy.complex128), (dtype, want.dtype)
@@ -385,19 +395,19 @@ def compare(op: str, got: numpy.ndarray, want: numpy.ndarray) -> None:
             numpy.testing.assert_array_equal(numpy.signbit(got[numbers]), numpy.signbit(rounded[numbers]))
         return
     places = 1 if op in LAST_PLACES and dtype in HALVES else LAST_PLACES.get(op, LONG_SUMS.get(op, 40))
-    # Near their zeros, sums and the functions that are sums are as right as their terms.
+    # Near their zeros, sums and functions that are sums have an error relative to their terms.
     least = 0 if LAST_PLACES.get(op, 40) < 8 else 1
     unit = numpy.spacing(numpy.maximum(numpy.abs(rounded), least).astype(dtype))
     with numpy.errstate(all="ignore"):
         near = numpy.abs(got.astype("float64") - want) <= places * unit.astype("float64")
-        # Near the largest number, the last place may be the one that overflows.
+        # Near the largest number, one ulp may overflow.
         beyond = numpy.abs(want) > 0.9999 * np.finfo(dtype).max
     same = (got == rounded) | (numpy.isnan(got) & numpy.isnan(rounded)) | beyond
     assert (near | same).all(), (got, want)
 
 
 def bits(results: tuple[np.ndarray, ...]) -> list[numpy.ndarray]:
-    """Read results; one NaN is as good as another."""
+    """Return the bits of results; all NaNs are equal."""
     read = [result.asnumpy() for result in results]
     return [numpy.where(numpy.isnan(x), numpy.nan, x) if x.dtype.name in FLOATS else x for x in read]
 
@@ -435,7 +445,7 @@ def test_dropout_keeps_or_drops() -> None:
 
 
 def plans() -> list[tuple[bool, int]]:
-    """List how samples are planned: whether fused, and up to how many elements run on the spot."""
+    """Return the plans to test: whether ops are fused, and the size limit of inline records."""
     return [(True, 0), (False, 0), (True, 1 << 20)]
 
 
@@ -458,6 +468,18 @@ def test_plans_do_not_show(op: str) -> None:
                     assert got.tobytes() == want.tobytes(), name_of(sample, dtype)
 
 
+@pytest.mark.parametrize("op", sorted(FUNCTIONS))
+def test_functions_call_their_routines(op: str) -> None:
+    names, function = FUNCTIONS[op]
+    for _, sample, dtype in GOOD:
+        if sample["op"] == op:
+            arrays, parameters = operands(sample, dtype)[0], signature(function).parameters
+            given = dict(zip(names, arrays, strict=True)) | sample.get("args", {})
+            first = [given.pop(p.name) for p in parameters.values() if p.kind == p.POSITIONAL_ONLY]
+            for got, want in zip(bits((function(*first, **given),)), bits(call(sample, dtype)), strict=True):
+                assert got.tobytes() == want.tobytes(), name_of(sample, dtype)
+
+
 @pytest.mark.parametrize("op", sorted({sample["op"] for sample, _ in BAD}))
 def test_what_fails(op: str) -> None:
     for sample, dtype in BAD:
@@ -468,7 +490,7 @@ def test_what_fails(op: str) -> None:
 
 
 def results() -> dict[str, numpy.ndarray]:
-    """Give all results, by the number of the case."""
+    """Return all results by the number of the case."""
     made = {}
     for number, sample, dtype in GOOD:
         for place, result in enumerate(bits(call(sample, dtype))):

@@ -1,4 +1,4 @@
-"""What is found without an order: partitions, quantiles, counts, sets, and values between points."""
+"""Functions without a full sort: partitions, quantiles, counts, sets, and interpolation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = [1, 2, 33, 513, 5000, 70_001]
 
 
 def drawn(dtype: str, size: int, seed: int = 0) -> numpy.ndarray:
-    """Draw numbers with many equals, zeros of both signs and, of floats, NaN."""
+    """Draw numbers with many duplicates, zeros of both signs and, for floats, NaN."""
     draw = numpy.random.default_rng([size, seed])
     made = draw.integers(-40, 40, size) * draw.choice([1, 0.37], size)
     if dtype in ("bool", "uint8", "uint64"):
@@ -27,7 +27,7 @@ def drawn(dtype: str, size: int, seed: int = 0) -> numpy.ndarray:
 
 
 def bits(x: Any) -> bytes:
-    """Give the bytes of an array, whichever library it is of, with one NaN."""
+    """Return the bytes of an array of either library; all NaNs are equal."""
     read = numpy.array(x)
     if read.dtype.kind == "f":
         read[numpy.isnan(read)] = numpy.nan
@@ -168,7 +168,7 @@ def test_histograms(dtype: str) -> None:
         x = (draw.normal(size=size) * 50).astype(dtype)
         for bins in (1, 10, 77):
             made, edges = np.histogram(np.array(x), bins)
-            # Our edges have the dtype of the elements: counts are those between them.
+            # Forerun's edges have the dtype of the elements, so compute the counts from them.
             wide = numpy.asarray(edges.asnumpy(), "float64")
             numpy.testing.assert_array_equal(made.asnumpy(), numpy.histogram(x, wide)[0])
         within = np.histogram(np.array(x), 20, (-30.0, 45.0))

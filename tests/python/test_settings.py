@@ -1,4 +1,4 @@
-"""Settings of the environment: honoured, and named where they make no sense."""
+"""Environment settings: honoured, or named in an error if they are invalid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("once")
 
-# Computes, then counts the engine's threads by their names.
+# Computes, then counts the engine's threads by name.
 THREADS = """
 import os
 from forerun import np, npx
@@ -95,7 +95,7 @@ def test_no_more_threads_than_cores_allowed() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
 
 
-# Changes the number of threads under load: from this thread, and from another.
+# Changes the number of threads under load, from this and another thread.
 RESIZE = """
 import os, sys, threading, time
 import forerun
@@ -152,6 +152,6 @@ except ValueError as error:
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads cannot be counted here")
 def test_the_number_of_threads_can_change_under_load(run: Run) -> None:
     result = run(RESIZE, FORERUN_ENGINE="async", FORERUN_NUM_THREADS="1")
-    said = "set_num_threads: at least one thread must compute, not 0\n"
+    said = "set_num_threads: threads must be at least 1, got 0\n"
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith(f"{said}  submitted at ") and "program.py:" in result.stdout

@@ -1,4 +1,4 @@
-"""Functions that turn, join, cut, pad and index arrays against NumPy's, on arrays that lie in every way."""
+"""Functions that rearrange, join, split, pad and index arrays compared with NumPy, for every memory layout."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LOOKS = ["dense", "transposed", "backwards"]
 
 
 def plain(dtype: str, *shape: int) -> numpy.ndarray:
-    """Make small numbers of both signs, all different."""
+    """Return small distinct numbers of both signs."""
     size = int(numpy.prod(shape))
     return (numpy.arange(size) * 7 % max(size, 1) - size // 3).astype(dtype).reshape(shape)
 
 
 def laid(values: numpy.ndarray, look: str) -> np.ndarray:
-    """Give an array of ours with these values that lies in some way."""
+    """Return a Forerun array with these values and a given memory layout."""
     if look == "transposed":
         return np.array(values.T.copy()).T
     if look == "backwards" and values.ndim:
@@ -34,7 +34,7 @@ def laid(values: numpy.ndarray, look: str) -> np.ndarray:
 
 
 def compare(got: Any, want: Any) -> None:
-    """Compare results: arrays by shape, kind of dtype and values, and collections item by item."""
+    """Compare results: arrays by shape, kind of dtype and values; collections item by item."""
     if isinstance(want, (tuple, list)):
         assert isinstance(got, (tuple, list)) and len(got) == len(want)
         for one, other in zip(got, want, strict=True):
@@ -296,7 +296,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: np.meshgrid(np.ones(2), indexing="yx"), ValueError, "meshgrid: indexing must be 'xy' or 'ij'"),
     (lambda: np.vander(np.ones((2, 2))), ValueError, "vander: needs one dimension"),
     (lambda: np.pad(np.ones(2), -1), ValueError, "pad: a width must not be negative"),
-    (lambda: np.pad(np.ones(2), 1, "bend"), ValueError, "pad: no mode bend"),
+    (lambda: np.pad(np.ones(2), 1, "bend"), ValueError, "pad: unknown mode bend"),
     (lambda: np.pad(np.ones(2), 1, "edge", end_values=1), ValueError, "pad: mode edge takes no end_values"),
     (lambda: np.pad(np.ones((2, 2)), ((1, 1), (1, 1), (1, 1))), ValueError, "does not fit 2 dimensions"),
     (lambda: np.pad(np.ones((0,)), 1, "edge"), ValueError, "pad: cannot extend empty axis 0"),

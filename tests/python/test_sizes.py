@@ -1,4 +1,4 @@
-"""Results of impossible sizes are refused at once, with a message, and no list as long as a result is built."""
+"""Results of impossible sizes raise at the call, with a message, without allocating anything of that size."""
 
 from __future__ import annotations
 

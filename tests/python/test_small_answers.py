@@ -1,4 +1,4 @@
-"""Small answers that were wrong, or said less than they knew."""
+"""Small results that were once wrong or incomplete."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_one_index_names_an_element_of_the_flattened_array() -> None:
 def test_a_failed_write_names_restore() -> None:
     x = np.arange(3)
     x[np.array([7])] = 1
-    with pytest.raises(IndexError, match=r"restore\(\) gives the array its value from before the failed write"):
+    with pytest.raises(IndexError, match=r"restore\(\) returns the array to its value before the failed write"):
         x.tolist()
     x.restore()
     assert x.tolist() == [0, 1, 2]

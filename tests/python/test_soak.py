@@ -1,4 +1,4 @@
-"""The same many times over, under a watchdog: interrupts, forks, ends with a full queue, threads on shared arrays."""
+"""Many repetitions under a watchdog: interrupts, forks, exits with a full queue, threads on shared arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and forks"),
 ]
 
-# The watchdog: a program that stands still prints where, and ends.
+# The watchdog: a program that hangs prints where, and ends.
 HEAD = """\
 import faulthandler, os, random, signal, sys, threading, time
 import numpy
@@ -104,7 +104,7 @@ for turn in range(rounds):
         time.sleep(0.003 * random.random())
     pid = os.fork()
     if pid == 0:
-        # The watchdog's thread is not here, and it cannot be started again.
+        # The watchdog's thread does not exist in the child, and cannot be restarted.
         signal.alarm(60)
         status = 1
         try:
@@ -150,9 +150,9 @@ for each in shared:
     assert (values == values.flat[0]).all() and 0 < values.flat[0] <= 8 * rounds
 """
 
-# Trains and infers in turns for so many seconds; at the end of each turn nothing is under way. Resident memory, live
-# bytes and Python's objects must be the same in the last fifth of the time as in the second, the turn in the middle
-# of each: what leaks grows, however slowly, and what a single turn happens to find cached goes up and down.
+# Trains and infers in turn for a number of seconds; at the end of each iteration nothing is pending. The median of
+# resident memory, live bytes and Python objects must be the same in the last fifth of the time as in the second: leaks
+# grow, however slowly, while caches fluctuate from one iteration to the next.
 TRAINS = """
 import array
 from forerun import autograd, engine, gluon
@@ -195,7 +195,7 @@ def look():
     return resident, engine.stats()["live_bytes"], sys.getallocatedblocks()
 
 start = time.monotonic()
-# Notes of a size that was there from the start: what is noted must not look like a leak itself.
+# A buffer of fixed size, so that the measurements themselves do not look like a leak.
 MOST = 5000
 times, looks = array.array("d", bytes(8 * MOST)), [array.array("q", bytes(8 * MOST)) for _ in range(3)]
 turns = noted = 0

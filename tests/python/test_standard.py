@@ -1,4 +1,4 @@
-"""Corners of the array API standard that random arguments seldom reach, against NumPy."""
+"""Corner cases of the array API standard that random arguments rarely reach, compared with NumPy."""
 
 from __future__ import annotations
 

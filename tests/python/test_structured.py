@@ -1,4 +1,4 @@
-"""Reductions, products, shapes and fills against NumPy."""
+"""Reductions, products, shapes and fills compared with NumPy."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_sums_over_any_axes(x: numpy.ndarray, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(("dtype", "digits"), [("float16", 11), ("bfloat16", 8)])
 def test_products_of_half_floats_are_rounded_once(dtype: str, digits: int) -> None:
-    """Sums of many parts, and lines that are no multiple of anything: no part may be rounded before it is added."""
+    """Long sums and odd sizes: no partial sum may be rounded before it is added."""
     m, k, n = 1000, 999, 1001
     draw = numpy.random.default_rng(3)
     x = np.array(draw.uniform(-0.5, 0.5, (m, k)).astype("float32")).astype(dtype)

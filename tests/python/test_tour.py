@@ -1,7 +1,8 @@
-"""The tour runs from beginning to end without a terminal, and its report shows what was printed."""
+"""The tour runs without a terminal, and its report contains the printed output."""
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import subprocess
@@ -11,16 +12,17 @@ import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
 import pytest
+from conftest import ROOT
 
-from forerun.tour import page
-from forerun.tour.__main__ import SECTIONS
+from tour import page
+from tour.__main__ import SECTIONS
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Tour(NamedTuple):
-    """What a quick tour printed, and its report."""
+    """The output of a quick tour, and its report."""
 
     printed: str
     report: ET.Element
@@ -33,11 +35,11 @@ class Tour(NamedTuple):
         raise LookupError(number)
 
     def rows(self, number: int, table: int = 0) -> list[list[str]]:
-        """Return the rows of a table of a section, without its head."""
+        """Return the rows of a table in a section, without its header."""
         return cells(list(self.section(number).iter(f"{HTML}table"))[table])[1:]
 
     def plot(self, number: int, label: str) -> ET.Element:
-        """Return a plot of a section, as drawn for a wide page, by what its label contains."""
+        """Return a plot of a section, as drawn for a wide page, by a part of its label."""
         wide = [div for div in self.section(number).iter(f"{HTML}div") if div.get("class") == "wide"]
         return next(div[0] for div in wide if label in div[0].get("aria-label", ""))
 
@@ -45,27 +47,28 @@ class Tour(NamedTuple):
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     folder = tmp_path_factory.mktemp("tour")
-    command = [sys.executable, "-m", "forerun.tour", "--quick"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "tour", "--quick"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
     assert shown.returncode == 0, shown.stderr
     assert [path.name for path in folder.iterdir()] == ["forerun-tour.html"]
     return Tour(shown.stdout, ET.parse(folder / "forerun-tour.html").getroot())
 
 
 def text(element: ET.Element) -> str:
-    """Return the text of an element as the page wrote it: code in backquotes."""
+    """Return the text of an element as the page wrote it, with code in backquotes."""
     inner = "".join(text(child) + (child.tail or "") for child in element)
     whole = (element.text or "") + inner
     return f"`{whole}`" if element.tag == f"{HTML}code" else whole
 
 
 def cells(table: ET.Element) -> list[list[str]]:
-    """Return the cells of a table, its head first."""
+    """Return the cells of a table, including its header."""
     return [[text(cell) for cell in row] for row in table.iter(f"{HTML}tr")]
 
 
 def hints(plot: ET.Element, shape: str) -> list[str]:
-    """Return what the shapes of a plot say when they are pointed at."""
+    """Return the tooltips of the shapes in a plot."""
     titles = (element.find(f"{SVG}title") for element in plot.iter(f"{SVG}{shape}"))
     return [title.text or "" for title in titles if title is not None]
 
@@ -73,7 +76,7 @@ def hints(plot: ET.Element, shape: str) -> list[str]:
 def test_the_tour_runs_into_a_pipe(tour: Tour) -> None:
     titles = re.findall(r"^(\d)\. .+\n=+$", tour.printed, re.MULTILINE)
     assert titles == [str(n + 1) for n in range(len(SECTIONS))]
-    # Neither colours nor a bar that draws over itself.
+    # Neither colours nor a progress bar.
     assert "\x1b" not in tour.printed
     assert "\r" not in tour.printed
 
@@ -108,7 +111,7 @@ def test_the_report_needs_nothing_else(tour: Tour) -> None:
     (style,) = tour.report.iter(f"{HTML}style")
     assert "prefers-color-scheme: dark" in (style.text or "")
     assert "url(" not in (style.text or "")
-    # Every class that a plot colours by is one that the style knows.
+    # The style sheet defines every class that plots use.
     classes = {name for svg in tour.report.iter(f"{SVG}svg") for e in svg.iter() for name in e.get("class", "").split()}
     assert {name for name in classes if f".{name}" not in (style.text or "")} == set()
 
@@ -130,7 +133,7 @@ def test_curves_have_a_point_a_row(tour: Tour) -> None:
     stations = hints(tour.plot(5, "t1 and t2"), "circle")
     sizes = tour.rows(5)
     assert len(stations) == 2 * len(sizes)
-    # Written as in the table, but for decimals that say nothing.
+    # As in the table, except for insignificant decimals.
     assert [hint.rsplit(", ", 1)[1] for hint in stations[: len(sizes)]] == [row[1].replace(".00", "") for row in sizes]
     products = hints(tour.plot(9, "ten products"), "circle")
     rows = tour.rows(9)
@@ -155,7 +158,7 @@ def test_a_batch_is_over_before_the_last_but_one_after_it(tour: Tour) -> None:
     rows = {row[0]: row[1:] for row in tour.rows(7)}
     for name, (_, _, _, loss, whole) in rows.items():
         done, pairs = (int(n) for n in loss.split(" of "))
-        # Waiting for any loss in time brings it in time; only waiting for the update promises all of the batch.
+        # Waiting for a loss only guarantees the loss; waiting for the update guarantees the whole batch.
         if "wait" in name:
             assert done == pairs
         if "update" in name:
@@ -182,7 +185,7 @@ def test_plots_are_drawn_for_two_widths(tour: Tour) -> None:
 
 
 def test_a_report_has_a_place_or_there_is_none(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from forerun.tour.__main__ import arguments
+    from tour.__main__ import arguments
 
     assert arguments([]).report == pathlib.Path("forerun-tour.html")
     assert arguments(["--report", str(tmp_path / "a.html")]).report == tmp_path / "a.html"

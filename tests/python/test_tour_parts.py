@@ -1,4 +1,4 @@
-"""The parts of the tour by themselves: its arithmetic, plots, listings, bar and sampler."""
+"""The parts of the tour: its arithmetic, plots, listings, progress bar and sampler."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from html import unescape
 import pytest
 
 from forerun import np
-from forerun.tour import increments, intermediate, overlap, page, plot, report, training
-from forerun.tour.increments import Parts, Size
-from forerun.tour.memory import Sampler
-from forerun.tour.progress import Progress
+from tour import increments, intermediate, overlap, page, plot, report, training
+from tour.increments import Parts, Size
+from tour.memory import Sampler
+from tour.progress import Progress
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,7 +52,7 @@ def test_curves_lie_where_their_points_are() -> None:
     (curve,) = drawn.iter(f"{SVG}polyline")
     (x0, y0), (x1, y1), (x2, y2) = numbers(curve.get("points", ""))
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
-    # Upwards is towards zero.
+    # The y axis points downwards.
     assert y1 < y2 < y0
     assert y0 - y2 == pytest.approx(y2 - y1, abs=0.2)
     assert [title.text for title in drawn.iter(f"{SVG}title")] == ["<s>: 0, 0", "<s>: 5, 10", "<s>: 10, 5"]
@@ -145,10 +145,10 @@ def test_batches_are_counted_by_when_they_end() -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return True."""
         return True
 
 
@@ -161,7 +161,7 @@ def test_the_bar_is_for_terminals_only() -> None:
     assert quiet.getvalue() == ""
     assert f"[{'.' * 30}] 0/4  work" in shown.getvalue()
     assert f"[{'#' * 30}] 4/4  work" in shown.getvalue()
-    # What is left on the line when it is over: nothing.
+    # The line is empty at the end.
     assert shown.getvalue().endswith("\r\x1b[K")
 
 

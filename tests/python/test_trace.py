@@ -1,4 +1,4 @@
-"""Traces: what is in them, and that the timeline keeps to the trace event format."""
+"""Traces: their contents, and the conformance of the timeline to the trace event format."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_off_means_off() -> None:
     y.wait_to_read()
     assert t.events == []
     forerun.start_trace()
-    with pytest.raises(RuntimeError, match="start_trace: a trace is on already"):
+    with pytest.raises(RuntimeError, match="start_trace: a trace is already running"):
         forerun.start_trace()
     assert forerun.stop_trace().events == []
     with pytest.raises(RuntimeError, match="stop_trace"):
@@ -118,7 +118,7 @@ def check_format(document: Any) -> None:
             start, end = event["ts"], event["ts"] + event["dur"]
             slices[event["tid"]].append((start, end))
             stack = stacks[event["tid"]]
-            # A rounding of the clock's decimals is no overlap.
+            # Rounding of the clock's decimals is not an overlap.
             while stack and stack[-1][1] <= start + 1e-3:
                 stack.pop()
             assert not stack or end <= stack[-1][1] + 1e-3, "slices of a thread nest"

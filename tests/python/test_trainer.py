@@ -1,4 +1,4 @@
-"""Optimisers against updates written out in NumPy, the trainer, schedules, and norms."""
+"""Optimisers compared with updates in NumPy, the trainer, schedules, and norms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parameters() -> list[gluon.Parameter]:
 
 
 def push(parameters: list[gluon.Parameter], gradients: list[numpy.ndarray]) -> None:
-    """Give parameters gradients, as a backward pass does."""
+    """Set gradients of parameters, like a backward pass."""
     with autograd.record():
         pairs = zip(parameters, gradients, strict=True)
         heads = [p.data() * np.array(g) for p, g in pairs if p.grad_req != "null"]
@@ -119,7 +119,7 @@ def test_shared_parameters_take_one_step() -> None:
     with autograd.record():
         y = net(np.ones((1, 2))).sum()
     y.backward()
-    # Each weight has the gradient 2 from either use of the layer.
+    # Each weight gets the gradient 2 from either use of the layer.
     assert layer.weight.grad().tolist() == [[4.0, 4.0], [4.0, 4.0]]
     trainer.step(1)
     assert layer.weight.data().tolist() == [[-3.0, -3.0], [-3.0, -3.0]]
@@ -144,7 +144,7 @@ def test_stale_gradients_are_a_mistake() -> None:
     with pytest.raises(UserWarning, match="parameter w0 got no gradient"):
         trainer.step(1)
     for _ in range(2):
-        # The second time there is no new gradient at all.
+        # The second time there is no new gradient.
         trainer.step(1, ignore_stale_grad=True)
         numpy.testing.assert_array_equal(made[0].data().asnumpy(), WEIGHTS[0])
         numpy.testing.assert_allclose(made[1].data().asnumpy(), WEIGHTS[1] - GRADIENTS[0][1], rtol=1e-12)
@@ -265,7 +265,7 @@ def test_sizes_of_a_batch(size: float) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(ValueError, match="no optimiser 'sdg'; there are adam, adamw"):
+    with pytest.raises(ValueError, match="unknown optimiser 'sdg'; available: adam, adamw"):
         gluon.Trainer(parameters(), "sdg")
     with pytest.raises(TypeError, match="learning_rat"):
         gluon.Trainer(parameters(), "sgd", {"learning_rat": 1})
@@ -320,7 +320,7 @@ def test_a_network_learns() -> None:
 
 @pytest.mark.parametrize("kind", ["sgd", "momentum", "adam"])
 def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
-    """A step allocates next to nothing, and rates that change with every step need no new plan."""
+    """A step allocates almost nothing, and changing rates need no new plan."""
     weights = [np.random.normal(size=(200, 300)), np.random.normal(size=(5000,))]
     grads = [np.random.normal(size=w.shape) for w in weights]
     states = [[np.zeros(w.shape) for w in weights] for _ in range(2)]
@@ -341,9 +341,9 @@ def test_updates_are_made_in_place_by_plans_that_are_kept(kind: str) -> None:
         step(count)
     after = engine.stats()
     if os.environ.get("FORERUN_ENGINE") != "sync":
-        # Op by op, what is computed on the way to the update is an array for a moment. And a worker that starts an
-        # update before this thread has let the old weight go needs a buffer for the new one.
+        # Without fusion, intermediates of the update are arrays for a moment. And a worker that starts an update before
+        # this thread has released the old weight needs a new buffer.
         assert forerun.memory_stats(0)["allocated"]["count"] - allocated["count"] < 40
-        # Op by op, records run on the spot, without a plan.
+        # Without fusion, records run inline, without a plan.
         assert after["plan_misses"] - before["plan_misses"] < after["plan_hits"] - before["plan_hits"]
     assert after["donated"] > before["donated"]

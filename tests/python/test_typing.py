@@ -1,4 +1,4 @@
-"""What a type checker sees of the package: every example of the page of functions, and what calls give."""
+"""Type checking: every example of the page of functions, and the types of results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ assert_type(np.where(x > 1), tuple[np.ndarray, ...])
 assert_type(x + 1, np.ndarray)
 assert_type(x.shape, tuple[int, ...])
 """
-# Each line is wrong.
+# Each line is an error.
 REFUSED = """
 from forerun import np
 
@@ -35,7 +35,7 @@ np.reshape(np.ones(3), "3")
 
 
 def examples() -> str:
-    """Write every example of the page of functions as a function."""
+    """Return every example of the page of functions as a function."""
     lines = []
     for module, entries in reference.functions().items():
         for called, _, code in entries:
@@ -45,7 +45,7 @@ def examples() -> str:
 
 
 def check(folder: pathlib.Path, text: str) -> list[str]:
-    """Give what a strict checker says about a program, without its last line."""
+    """Return the output of a strict type checker for a program, without the last line."""
     pytest.importorskip("mypy")
     program = folder / "program.py"
     program.write_text(text)

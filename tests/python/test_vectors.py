@@ -1,4 +1,4 @@
-"""Vectors of normal numbers: moments, shapes beside NumPy's, singular covariances, gradients, what is refused."""
+"""Multivariate normal draws: moments, shapes as in NumPy, singular covariances, gradients, errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COV = numpy.array([[2.0, 0.6, -0.4], [0.6, 1.0, 0.3], [-0.4, 0.3, 0.5]])
 
 
 def check_moments(x: numpy.ndarray, mean: numpy.ndarray, cov: numpy.ndarray) -> None:
-    """Hold means and covariances of draws against what they estimate, within five of their standard errors."""
+    """Compare means and covariances of draws with their expectations, within five standard errors."""
     spread = numpy.diag(cov)
     assert (numpy.abs(x.mean(0) - mean) <= 5 * numpy.sqrt(spread / len(x)) + 1e-6).all()
     error = numpy.sqrt((numpy.outer(spread, spread) + cov**2) / len(x))
@@ -29,7 +29,7 @@ def test_moments(dtype: str) -> None:
     x = np.random.multivariate_normal(MEAN, COV, (COUNT,), dtype=dtype)
     assert x.dtype == dtype
     check_moments(x.asnumpy().astype("float64"), MEAN, COV)
-    # Draws of two calls have nothing to do with each other, nor have the vectors of one.
+    # Draws of two calls, and the vectors of one call, are independent.
     y = np.random.multivariate_normal(MEAN, COV, COUNT, dtype=dtype).asnumpy()
     both = numpy.corrcoef(x.asnumpy().T, y.T)[:3, 3:]
     next_to = numpy.corrcoef(y[1:].T, y[:-1].T)[:3, 3:]
@@ -58,7 +58,7 @@ def test_parameters_of_every_kind() -> None:
         (MEAN.tolist(), COV.tolist()),
         (np.array(MEAN), np.array(COV)),
         (np.array(MEAN), wide[::2, 1::2]),
-        # Of the upper half nothing is read.
+        # The upper triangle is not read.
         (MEAN, numpy.tril(COV)),
     ]:
         np.random.seed(7)
@@ -75,7 +75,7 @@ def test_parameters_of_every_kind() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_singular_covariances(dtype: str) -> None:
     np.random.seed(4)
-    # Three numbers of which the last is the sum of the others: rounded, an eigenvalue may fall below 0.
+    # Three numbers, the last of which is the sum of the others: rounding may make an eigenvalue negative.
     mix = numpy.array([[1.0, 0.0], [0.3, 0.7], [1.3, 0.7]])
     cov = (mix @ mix.T).astype(dtype)
     x = np.random.multivariate_normal(np.zeros(3), cov, (COUNT,), dtype="float64").asnumpy()
@@ -151,7 +151,7 @@ def test_gradients(cov: numpy.ndarray) -> None:
         way = numpy.eye(3)[i]
         numpy.testing.assert_allclose(mean.grad[i].item(), slope(MEAN, way, lambda m: loss(m, spread)), rtol=1e-6)
         for j in range(i + 1):
-            # The matrix stays symmetric, so both halves change at once.
+            # The matrix stays symmetric, so both triangles change together.
             both = numpy.outer(way, numpy.eye(3)[j])
             both = (both + both.T) / 2
             want = slope(cov, both, lambda c: loss(mean, c))

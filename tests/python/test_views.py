@@ -1,4 +1,4 @@
-"""Views share their elements: what is written through one shows in the other, as in NumPy."""
+"""Views share their elements: a write through one is visible in the others, as in NumPy."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_other_threads_run_while_one_waits() -> None:
     thread = threading.Thread(target=tick)
     thread.start()
     y = x
-    # A GPU needs as long for hundreds as the host for a few.
+    # A GPU runs hundreds in the time in which the host runs a few.
     for _ in range(5 if x.device.device_type == "cpu" else 300):
         y = y @ x * 0.01
     before = ticks

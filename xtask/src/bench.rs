@@ -36,7 +36,7 @@ pub(crate) fn run(name: &str, args: &[&str]) -> Result<(), String> {
     if !script.is_file() {
         return Err(format!("no benchmark is called {name}; `cargo xtask bench` lists them"));
     }
-    let profile = if args.contains(&"--release") { Profile::Published } else { Profile::Release };
+    let profile = if args.contains(&"--release") { Profile::Published } else { Profile::Local };
     let args = args.iter().filter(|arg| **arg != "--release");
     let wheel = wheel::build(profile)?;
     let text = tree::read(&script)?;

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_is_read_and_failure_seen() {
+    fn output_and_failure_are_returned() {
         let (good, text) = run_and_read(&mut program("sh", &["-c", "echo a; echo b; exit 3"])).unwrap();
         assert!(!good);
         assert_eq!(text, "a\nb\n");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_in_the_background_is_kept_with_what_programs_print() {
+    fn background_output_is_collected_with_that_of_programs() {
         let (done, said) = kept(|| {
             say!("one");
             run(&mut program("sh", &["-c", "echo two; sleep 0.1; echo three >&2"]))

@@ -5,23 +5,25 @@
 
 use crate::command::{cargo, say};
 use crate::families::{self, FOLDERS};
+use crate::tree;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-/// A generated file: the cargo command that prints it, and its path from the root.
-type Generated = (&'static [&'static str], &'static str);
+/// A generated file: what prints it (a crate, one of its examples and that one's arguments), and its path from the root.
+type Generated = (&'static str, &'static str);
 
 /// Every generated file of the project.
 const GENERATED: &[Generated] = &[
-    (&["run", "--quiet", "--package", "forerun-ops", "--example", "pointwise"], "python/forerun/_pointwise.py"),
-    (
-        &["run", "--quiet", "--package", "forerun-ops", "--example", "pointwise", "--", "npx"],
-        "python/forerun/_pointwise_npx.py",
-    ),
-    (&["run", "--quiet", "--package", "forerun-ops", "--example", "samples"], "tests/python/samples.json"),
-    (&["run", "--quiet", "--package", "forerun-ops", "--example", "rows"], "tests/python/rows.json"),
-    (&["run", "--quiet", "--package", "forerun-ops", "--example", "reference"], "docs/reference.md"),
-    (&["run", "--quiet", "--package", "forerun-cuda", "--example", "fallbacks"], "docs/conformance/fallbacks.md"),
+    ("ops pointwise", "python/forerun/_pointwise.py"),
+    ("ops pointwise npx", "python/forerun/_pointwise_npx.py"),
+    ("ops routines np", "python/forerun/np/_routines.py"),
+    ("ops routines np.linalg", "python/forerun/np/linalg/_routines.py"),
+    ("ops routines npx", "python/forerun/_routines_npx.py"),
+    ("ops samples", "tests/python/samples.json"),
+    ("ops catalogue", "docs/catalogue.json"),
+    ("ops reference", "docs/reference.md"),
+    ("cuda fallbacks", "docs/conformance/fallbacks.md"),
 ];
 
 /// Writes every generated file.
@@ -29,7 +31,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     families::write(root)?;
     for (generator, path) in GENERATED {
         let file = root.join(path);
-        fs::write(&file, print(generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
+        fs::write(&file, print(root, generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
         say!("gen: {path}");
     }
     Ok(())
@@ -37,7 +39,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 
 /// Fails when a generated file differs from what its generator prints.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    let mut differing = differing(root, GENERATED, print)?;
+    let mut differing = differing(root, GENERATED, |generator| print(root, generator))?;
     for folder in FOLDERS {
         if families::print(root, folder)?.as_bytes() != fs::read(root.join(folder.list)).unwrap_or_default() {
             differing.push(folder.list);
@@ -53,7 +55,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 fn differing(
     root: &Path,
     generated: &[Generated],
-    print: impl Fn(&[&str]) -> Result<Vec<u8>, String>,
+    print: impl Fn(&str) -> Result<Vec<u8>, String>,
 ) -> Result<Vec<&'static str>, String> {
     let mut found = Vec::new();
     for (generator, path) in generated {
@@ -65,12 +67,22 @@ fn differing(
     Ok(found)
 }
 
-fn print(generator: &[&str]) -> Result<Vec<u8>, String> {
-    let output = cargo(generator).output().map_err(|e| e.to_string())?;
+fn print(root: &Path, generator: &str) -> Result<Vec<u8>, String> {
+    let output = command(root, generator).output().map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(format!("cargo {}: {}", generator.join(" "), String::from_utf8_lossy(&output.stderr)))
+    Err(format!("{generator}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The command that runs a generator of a checkout.
+fn command(root: &Path, generator: &str) -> Command {
+    let mut words = generator.split(' ');
+    let package = format!("forerun-{}", words.next().unwrap_or_default());
+    let mut command = cargo(&["run", "--quiet", "--package", &package, "--example"]);
+    command.args(words.next()).arg("--").args(words);
+    command.current_dir(root).env("CARGO_TARGET_DIR", tree::target());
+    command
 }
 
 #[cfg(test)]
@@ -83,8 +95,8 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("fresh"), "fresh").unwrap();
         fs::write(folder.join("stale"), "old").unwrap();
-        let generated: &[Generated] = &[(&["fresh"], "fresh"), (&["new"], "stale"), (&["new"], "missing")];
-        let found = differing(&folder, generated, |generator| Ok(generator[0].into())).unwrap();
+        let generated: &[Generated] = &[("fresh", "fresh"), ("new", "stale"), ("new", "missing")];
+        let found = differing(&folder, generated, |generator| Ok(generator.into())).unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found, ["stale", "missing"]);
     }

@@ -32,8 +32,8 @@ usage: cargo xtask <verb>
   supply                    holds what the project depends on against deny.toml
   gen [--check]             writes the generated files, or only compares them
   wheel [--release | --sdist | --only-for PYTHON]
-                            builds the wheel into target/wheels
-                              --release  as it is published
+                            builds the wheel into target/wheels: optimised, for this machine
+                              --release  as it is published: with link-time optimisation
                               --sdist    packs the sources instead; fails when a file is missing from them
                               --only-for PYTHON  as published, for one interpreter: CPython 3.10; into target/wheels-one
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         ["supply"] => supply::check(),
         ["gen"] => generated::write(&tree::root()),
         ["gen", "--check"] => generated::check(&tree::root()),
-        ["wheel"] => wheel::build(wheel::Profile::Release).map(drop),
+        ["wheel"] => wheel::build(wheel::Profile::Local).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
         ["wheel", "--sdist"] => sdist::build(),
         ["wheel", "--only-for", python] => wheel::build_only_for(python).map(drop),

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_and_comments_are_no_code() {
+    fn strings_and_comments_are_not_code() {
         let text = "let a = \"unsafe \\\" x\"; // unsafe\nlet b = r#\"un\"safe\"#; /* a /* b */ unsafe */ c('\\'', '\"', b'x')";
         let code = code(text);
         assert!(!code.contains("unsafe"), "{code}");

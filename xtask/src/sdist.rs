@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_files_are_named() {
         let folder = std::env::temp_dir().join(format!("forerun-sdist-{}", std::process::id()));
         let put = |path: &str, text: &str| {
             let path = folder.join(path);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_a_rule_is_found() {
+    fn violations_are_found() {
         let text = "ours v0.1.0 (/home/x/crates/ours)|MIT\nsyn v2.0.1 (proc-macro)|MIT\nsyn v3.0.0|MIT (*)\n\
                     odd v1.0.0|GPL-3.0\nfar v1.0.0 (https://example.org/far)|MIT\n";
         let packages = packages(text, "/home/x");

@@ -23,11 +23,13 @@ pub(crate) const MATURIN: &str = "maturin>=1.9.4,<2";
 /// How the extension module is compiled.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Profile {
-    /// Shares everything with the tests' build; used by the tests.
+    /// Cargo's profile `dev`: shares everything with the tests' build; used by the tests.
     Dev,
-    /// Full optimisation; used by the tour and the benchmarks.
-    Release,
-    /// As published: link-time optimisation of everything, with a long link time.
+    /// Cargo's profile `release`, for this machine: optimised, with a short link time. `cargo xtask wheel` builds it
+    /// without options, as do the tour and the benchmarks.
+    Local,
+    /// Cargo's profile `wheel`, as published: link-time optimisation of everything, with a long link time. This is
+    /// `cargo xtask wheel --release`.
     Published,
 }
 
@@ -35,7 +37,7 @@ impl Profile {
     fn name(self) -> &'static str {
         match self {
             Profile::Dev => "dev",
-            Profile::Release => "release",
+            Profile::Local => "release",
             Profile::Published => "wheel",
         }
     }
@@ -43,15 +45,31 @@ impl Profile {
 
 /// Builds the wheel into `target/wheels` and returns its path.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
-    build_into("wheels", profile, &interpreter(), &[])
+    build_into("wheels", profile, &interpreter(), &[], &[])
+}
+
+/// Builds the wheel of the tests with the address sanitizer, in a folder of its own. The flags are not for a stable compiler,
+/// but it knows them; build scripts, which are not for `--target`, go without.
+pub(crate) fn build_sanitized() -> Result<PathBuf, String> {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let folder = tree::target().join("asan").to_string_lossy().into_owned();
+    let flags = "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg asan";
+    let variables = [("CARGO_TARGET_DIR", folder.as_str()), ("RUSTC_BOOTSTRAP", "1"), ("RUSTFLAGS", flags)];
+    build_into("wheels-asan", Profile::Dev, &interpreter(), &["--target", &target], &variables)
 }
 
 /// Builds the published wheel for one interpreter only: CPython 3.10, whose stable ABI lacks buffers.
 pub(crate) fn build_only_for(python: &str) -> Result<PathBuf, String> {
-    build_into("wheels-one", Profile::Published, python, &["--no-default-features"])
+    build_into("wheels-one", Profile::Published, python, &["--no-default-features"], &[])
 }
 
-fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -> Result<PathBuf, String> {
+fn build_into(
+    folder: &str,
+    profile: Profile,
+    python: &str,
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<PathBuf, String> {
     let builder = Environment::with("tools", &[MATURIN])?;
     let folder = tree::target().join(folder);
     // An older wheel must not be mistaken for the new one.
@@ -60,7 +78,7 @@ fn build_into(folder: &str, profile: Profile, python: &str, features: &[&str]) -
     }
     let out = folder.to_string_lossy().into_owned();
     let command = ["build", "--quiet", "--profile", profile.name(), "--interpreter", python, "--out", &out];
-    run(builder.tool("maturin", &command).args(features))?;
+    run(builder.tool("maturin", &command).args(options).envs(variables.iter().copied()))?;
     let built = wheels(&folder).pop().ok_or("maturin built no wheel")?;
     say!("{}", built.display());
     Ok(built)
@@ -75,8 +93,8 @@ pub(crate) fn workshop() -> Result<Environment, String> {
 pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let environment = workshop()?;
-    environment.install_wheel(&build(Profile::Release)?)?;
-    run(environment.python(&["-m", "forerun.tour"]).args(args).current_dir(here))
+    environment.install_wheel(&build(Profile::Local)?)?;
+    run(environment.python(&["-m", "tour"]).args(args).current_dir(here).env("PYTHONPATH", tree::root()))
 }
 
 fn wheels(folder: &PathBuf) -> Vec<PathBuf> {

@@ -1,5 +1,5 @@
-//! What the bounds cost: a million ops submitted without a wait, with the bounds as they are and with the window, the budget
-//! and the prefetch allowance lifted. Each run is a process of its own, in turn; dropping of dead results is off.
+//! The cost of the memory bounds: a million ops submitted without a wait, with the default bounds, and with the limits
+//! of window, budget and prefetch lifted. Each run is its own process, in turn; elimination of dead results is off.
 
 use forerun::runtime::set_drop_dead;
 use forerun::{Array, array, ones, wait_all};
@@ -8,9 +8,9 @@ use std::time::Instant;
 
 const OPS: usize = 1_000_000;
 const ROUNDS: usize = 7;
-/// What a process that only measures is called with.
+/// The argument of a measuring process.
 const MEASURE: &str = "--measure";
-/// More than is ever needed.
+/// Settings that lift the limits.
 const LIFTED: [(&str, &str); 3] =
     [("FORERUN_WINDOW", "2097152"), ("FORERUN_BUDGET", "1000000000000000"), ("FORERUN_PREFETCH", "1000000000000000")];
 
@@ -74,7 +74,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds an op in a process of its own.
+/// Nanoseconds per op, measured in a separate process.
 fn measure(number: usize, settings: &[(&str, &str)]) -> f64 {
     let program = std::env::current_exe().expect("this program has a path");
     let child = Command::new(program).args([MEASURE, &number.to_string()]).envs(settings.iter().copied()).output();
@@ -83,7 +83,7 @@ fn measure(number: usize, settings: &[(&str, &str)]) -> f64 {
     text.trim().parse::<f64>().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&child.stderr))) / OPS as f64
 }
 
-/// The best and the middle one.
+/// The minimum and the median.
 fn summary(mut runs: Vec<f64>) -> (f64, f64) {
     runs.sort_by(f64::total_cmp);
     (runs[0], runs[runs.len() / 2])

@@ -1,5 +1,5 @@
-//! The engine alone, through the record path that arrays use: what a submission, a dependent task and a wait cost; then
-//! the same task graphs on rayon and tokio. Dropping of dead results is off: everything counted is computed.
+//! The engine alone, through the record path that arrays use: the cost of a submission, a dependent task and a wait;
+//! then the same task graphs on rayon and tokio. Elimination of dead results is off.
 
 use forerun::runtime::{engine, set_drop_dead, stats};
 use forerun::{Array, array, wait_all};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts the allocations of the thread that submits.
+/// Counts the allocations of the submitting thread.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -18,18 +18,18 @@ thread_local! {
     static COUNTED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards every call to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if COUNTED.try_with(|c| c.get()).unwrap_or(false) {
             ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         }
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: forwarded from the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: forwarded from the caller.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -68,7 +68,7 @@ fn main() {
     graphs();
 }
 
-/// The time to submit independent ops, the workers awake; finishing them is not counted.
+/// The time to submit independent ops with workers awake; their execution is not counted.
 fn submit(x: &Array) -> Duration {
     wake(x);
     let took = time(|| {
@@ -145,7 +145,7 @@ fn graphs() {
     }
 }
 
-/// The time of a second run: the first wakes this pool's threads, and lets those of the one before fall asleep.
+/// The time of a second run: the first wakes the threads of this pool and lets those of the previous one fall asleep.
 fn warm(mut run: impl FnMut()) -> Duration {
     run();
     time(run)

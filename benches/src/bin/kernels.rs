@@ -1,4 +1,4 @@
-//! Prints what the kernels cost on this machine: best of several rounds, with ratios measured in the same run.
+//! Prints the cost of the kernels on this machine: the best of several rounds, with ratios measured in the same run.
 
 use forerun_base::{BytesLedger, DType, Layout, Scalar, Shape, Solo, Team};
 use forerun_cpu::{CpuBackend, Pool};
@@ -14,7 +14,7 @@ use std::time::Instant;
 const F: DType = DType::F32;
 const ROUNDS: usize = 15;
 
-/// A second thread that waits for work without sleeping, as an awake worker would.
+/// A second thread that spins for work, like an awake worker.
 struct Two {
     work: std::sync::Mutex<Option<usize>>,
     job: AtomicUsize,
@@ -60,7 +60,7 @@ impl Two {
             if i >= self.pieces.load(Ordering::Acquire) {
                 break;
             }
-            // SAFETY: `split` keeps the job alive until both threads are done with it.
+            // SAFETY: `split` keeps the job alive until both threads have finished with it.
             unsafe { (*job)(i) };
         }
     }
@@ -92,10 +92,10 @@ impl BytesLedger for Nobody {
     fn release(&self, _: usize) {}
 }
 
-/// Seconds of the calling thread: with `cpu` as an argument, figures of one thread survive a busy machine.
+/// CPU seconds of the calling thread. With `cpu` as an argument, single-thread figures are valid on a busy machine.
 fn thread_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes the time and nothing else.
+    // SAFETY: the call only writes the time.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
@@ -118,7 +118,7 @@ fn best_of(rounds: usize, mut f: impl FnMut()) -> f64 {
         .fold(f64::MAX, f64::min)
 }
 
-/// The best of each, taken in turn: what disturbs one of them disturbs all.
+/// The best time of each, interleaved, so that disturbances affect all of them.
 fn best_in_turn<const N: usize>(mut all: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut times = [f64::MAX; N];
     for _ in 0..ROUNDS {
@@ -140,7 +140,7 @@ fn floats(pool: &Pool, count: usize) -> *mut f32 {
 }
 
 fn go(exe: &Arc<dyn Executable>, inputs: &[*const u8], outputs: &[*mut u8], scalars: &[u64], team: &dyn Team) {
-    // SAFETY: the examples' buffers are as large as their kernels say.
+    // SAFETY: the buffers have the size that the kernels require.
     unsafe { exe.run(Io { inputs, outputs, scalars }, team) }
 }
 
@@ -198,7 +198,7 @@ fn small(backend: &CpuBackend) {
 
 #[cfg(target_arch = "x86_64")]
 mod by_hand {
-    //! The chain in one loop, as somebody would write it for this one program.
+    //! The chain as one hand-written loop.
     use forerun_base::Team;
     use std::arch::x86_64::*;
 
@@ -232,7 +232,7 @@ mod by_hand {
     #[target_feature(enable = "avx512f,avx512dq")]
     unsafe fn part(x: *const f32, y: *const f32, z: *mut f32, from: usize, to: usize) {
         for i in (from..to).step_by(16) {
-            // SAFETY: the caller promises `to` elements, a multiple of 16.
+            // SAFETY: the caller guarantees `to` elements, a multiple of 16.
             unsafe {
                 let (a, b) = (_mm512_loadu_ps(x.add(i)), _mm512_loadu_ps(y.add(i)));
                 let c = _mm512_add_ps(_mm512_mul_ps(tanh(a), b), _mm512_mul_ps(a, _mm512_set1_ps(2.0)));
@@ -251,7 +251,7 @@ mod by_hand {
     }
 }
 
-/// The chain over as much as a second-level cache holds, and what it takes to compile it.
+/// The chain over data that fits into the L2 cache, and its compile time.
 fn in_cache(backend: &CpuBackend, x: *const f32, y: *const f32, z: *mut f32) {
     let kernel = chain(Shape::of(&[16 * 1024]));
     let scalars = [Scalar::Float(2.0).to_bits(F), Scalar::Float(3.0).to_bits(F)];
@@ -278,7 +278,7 @@ fn fused(backend: &CpuBackend, pool: &Pool, team: &dyn Team) {
         let mut ours = || go(&exe, &[x.cast(), y.cast()], &[z.cast()], &scalars, team);
         let mut tiles = || go(&interpreted, &[x.cast(), y.cast()], &[z.cast()], &scalars, team);
         #[cfg(target_arch = "x86_64")]
-        if backend.isa() == forerun_cpu::Isa::Avx512 {
+        if backend.isa().is_avx512() {
             let mut hand = || by_hand::chain(x, y, z, n, team);
             let [ours, tiles, hand] = best_in_turn([&mut ours, &mut tiles, &mut hand]).map(|time| time * 1e3);
             let ratio = ours / hand;

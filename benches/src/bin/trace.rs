@@ -1,4 +1,4 @@
-//! What a trace costs: the same tiny ops with no trace, and with one on; the difference, shared among its events.
+//! The cost of tracing: the same tiny ops with and without a trace; the difference divided by the number of events.
 
 use forerun::profile::{start_trace, stop_trace};
 use forerun::runtime::set_drop_dead;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const OPS: usize = 5_000;
 const ROUNDS: usize = 41;
-/// What an event may cost, in nanoseconds.
+/// The target cost of an event, in nanoseconds.
 const AIM: f64 = 60.0;
 
 fn main() {
@@ -33,7 +33,7 @@ fn main() {
     }
 }
 
-/// The time of a run while a trace is on; notes how many events it has.
+/// The time of a run while a trace is active; sets the number of its events.
 fn traced(run: impl FnOnce(), events: &Cell<usize>) -> Duration {
     start_trace(1 << 16).expect("no trace is on");
     let took = time(run);

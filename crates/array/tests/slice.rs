@@ -35,7 +35,7 @@ fn views_give_their_elements_in_their_own_order() {
 }
 
 #[test]
-fn bytes_become_arrays_wherever_they_lie() {
+fn bytes_become_arrays_at_any_alignment() {
     let mut bytes = vec![0u8];
     bytes.extend([1.0f64, 2.5].map(f64::to_le_bytes).concat());
     let x = ops::from_bytes(&bytes[1..], DType::F64, &[2, 1], loc()).unwrap();
@@ -43,7 +43,7 @@ fn bytes_become_arrays_wherever_they_lie() {
 }
 
 #[test]
-fn what_does_not_fill_the_shape_is_refused() {
+fn a_wrong_number_of_elements_is_an_error() {
     let error = ops::from_slice(&[1.0f32; 5], &[2, 3], loc()).err().unwrap();
     assert_eq!(error.to_string(), "array: 5 numbers do not fill an array of shape (2, 3)");
     let error = ops::from_bytes(&[0; 7], DType::F32, &[2], loc()).err().unwrap();

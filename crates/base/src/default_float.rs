@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_one_of_two_floats() {
+    fn the_environment_sets_the_default_float() {
         assert_eq!(read(""), (DType::F32, 0));
         assert_eq!(read("float32"), (DType::F32, 0));
         assert_eq!(read("float64"), (DType::F64, 0));

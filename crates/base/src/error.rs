@@ -1,6 +1,7 @@
 //! The error type: what went wrong, in which op, at which line.
 
 use crate::Loc;
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,6 +48,16 @@ impl Error {
     /// An error that is not attributed to an op yet.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Arc::new(Inner { kind, op: "", message: message.into(), submitted: Loc::UNKNOWN, read: Loc::UNKNOWN }))
+    }
+
+    /// The error of something that panicked.
+    pub fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
+        let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+            (Some(text), _) => text,
+            (_, Some(text)) => text.as_str(),
+            _ => "without a message",
+        };
+        Error::new(ErrorKind::Runtime, format!("{what} panicked: {text}"))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Error {
@@ -103,7 +114,7 @@ impl Error {
         self.0.read
     }
 
-    /// Whether both are the same failure, whatever clones and reads lie between.
+    /// Whether both are the same failure, however often it was cloned or read.
     pub fn same_failure(&self, other: &Error) -> bool {
         self.0.kind == other.0.kind
             && self.0.op == other.0.op

@@ -110,7 +110,7 @@ pub fn arm(name: &str, nth: u64, how: How) -> Result<()> {
     let refuse = |text: String| Err(Error::new(ErrorKind::Value, text).in_op("fail"));
     let Some((site, state)) = find(name) else { return refuse(format!("no site `{name}`")) };
     if !site.hows.contains(&how) || nth == 0 {
-        return refuse(format!("`{name}` knows {:?} from the first hit on, not {how:?} at {nth}", site.hows));
+        return refuse(format!("`{name}` supports {:?} from hit 1 on, not {how:?} at {nth}", site.hows));
     }
     state.how.store(how as u8, Relaxed);
     state.fails_at.store(state.hits.load(SeqCst) + nth, SeqCst);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_half_float_goes_there_and_back() {
+    fn every_half_float_round_trips() {
         for bits in 0..=u16::MAX {
             let (half, brain) = (Float16(bits).to_f32(), BFloat16(bits).to_f32());
             assert!(half as f64 == value(bits, 5) || half.is_nan() && value(bits, 5).is_nan(), "{bits:x}");

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dense_and_not() {
+    fn dense_layouts_are_recognised() {
         let l = Layout::dense(Shape::of(&[2, 3]));
         assert_eq!(l.strides(), [3, 1]);
         assert!(l.is_dense());

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(loc.text().to_string(), "a.py:3");
     }
     #[test]
-    fn many_lines_are_told_apart() {
+    fn many_lines_have_distinct_locs() {
         let line =
             |i: u32| (format!("<cell {}>", i / 3), i % 3 + 1, if i.is_multiple_of(2) { "<module>" } else { "g" });
         let locs: Vec<Loc> =

@@ -151,7 +151,18 @@ impl Scalar {
     }
 
     /// As [`Scalar::to_bits`], for a number that a user writes into an array: integers must be in range.
+    #[inline]
     pub fn to_bits_checked(self, dtype: DType) -> Result<u64> {
+        // What stands beside an array mostly: told apart here, where it is inlined.
+        match (self, dtype) {
+            (Scalar::Float(f), DType::F32) => Ok((f as f32).to_bits() as u64),
+            (Scalar::Int(i), DType::F32) => Ok((i as f32).to_bits() as u64),
+            (Scalar::Int(i), DType::I64) => Ok(i as u64),
+            _ => self.checked_bits(dtype),
+        }
+    }
+
+    fn checked_bits(self, dtype: DType) -> Result<u64> {
         if self.overflows(dtype) {
             let text = format!("integer {self} is out of bounds for {dtype}");
             return Err(Error::new(ErrorKind::Overflow, text));

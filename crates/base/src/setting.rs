@@ -71,7 +71,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn what_makes_no_sense_is_passed_over_and_named() {
+    fn invalid_settings_are_ignored_and_reported() {
         let var = |name: &str| match name {
             "A" => Some(" 3 ".to_owned()),
             "B" => Some("many".to_owned()),

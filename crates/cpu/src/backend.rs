@@ -1,13 +1,13 @@
 //! The CPU backend: compiles each kernel of a plan to one of this crate's executables.
 
 use crate::fill::Filler;
-use crate::need::reserved;
 use crate::place::{Joiner, Overwrite, Rearrange, Transfer};
 use crate::pointwise::Pointwise;
 use crate::product::Multiply;
 use crate::reduce::Reducer;
 use crate::routine;
 use crate::rows::{Adder, Gatherer};
+use crate::scratch_bound::reserved;
 use crate::simd::Isa;
 use crate::target::Target;
 use forerun_plan::{Backend, Executable, Kernel};
@@ -26,11 +26,7 @@ impl CpuBackend {
     }
 
     /// The backend for one instruction set.
-    ///
-    /// # Panics
-    /// If the CPU does not support it.
     pub fn with_isa(isa: Isa) -> CpuBackend {
-        assert!(isa.is_available(), "this CPU does not support {}", isa.name());
         CpuBackend { target: Target::new(isa) }
     }
 

@@ -47,7 +47,7 @@ pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], co
         return;
     }
     // SAFETY: the caller of a loop guarantees the set's features.
-    unsafe { S::vectorize(Job { to, from, count, kind: PhantomData::<K> }) }
+    unsafe { S::assume() }.vectorize(Job { to, from, count, kind: PhantomData::<K> })
 }
 
 /// An operand: contiguous elements, or one broadcast element.

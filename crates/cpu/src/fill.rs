@@ -4,10 +4,9 @@
 
 use crate::philox::{BATCH, Draw, DrawRange};
 use crate::pointwise::Shared;
-use crate::simd::{Isa, Set};
+use crate::simd::{Isa, Set, by_set, with_features};
 use forerun_base::{BFloat16, Complex, DType, Float16, Scalar, Team};
 use forerun_plan::{Executable, Fill, FillKind, Io};
-use std::marker::PhantomData;
 
 /// Elements per piece: a multiple of a batch of random blocks.
 const PIECE: usize = 64 * 1024;
@@ -49,31 +48,24 @@ impl Filler {
     /// As for [`Executable::run`], for elements `start .. end`.
     unsafe fn piece(&self, io: Io<'_>, start: usize, end: usize) {
         let count = end - start;
-        // SAFETY: guaranteed by the caller, for these elements; the backend has checked the instruction set.
+        // SAFETY: the caller's promise, for these elements.
         unsafe {
             let to = io.outputs[0].add(start * self.fill.dtype.size());
             match self.fill.kind {
                 FillKind::Full => full(io.scalars[0], self.fill.dtype.size(), to, count),
                 FillKind::Arange => arange(self.isa, self.fill.dtype, [io.scalars[0], io.scalars[1]], start, to, count),
                 FillKind::Eye => self.eye(io.scalars[0] as i64, start, to, count),
-                FillKind::Normal | FillKind::Uniform => match self.isa {
-                    Isa::Baseline => self.random::<crate::simd::Baseline>(io, start, to, count),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => self.random::<crate::simd::Avx2>(io, start, to, count),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => self.random::<crate::simd::Avx512>(io, start, to, count),
-                    #[cfg(not(target_arch = "x86_64"))]
-                    _ => self.random::<crate::simd::Baseline>(io, start, to, count),
-                },
+                FillKind::Normal | FillKind::Uniform => {
+                    by_set!(self.isa, set => self.random(set, io, start, to, count))
+                }
             }
         }
     }
 
-    unsafe fn random<S: Set>(&self, io: Io<'_>, start: usize, to: *mut u8, count: usize) {
+    unsafe fn random<S: Set>(&self, set: S, io: Io<'_>, start: usize, to: *mut u8, count: usize) {
         let Some(draw) = draw_of(self.fill.kind, self.fill.dtype) else { return };
         let (key, first) = (io.scalars[0], io.scalars[1]);
-        // SAFETY: the backend has checked the instruction set.
-        unsafe { S::vectorize(DrawRange::<S> { draw, key, first, start, count, to, set: PhantomData }) }
+        set.vectorize(DrawRange { draw, key, first, start, count, to, set })
     }
 
     unsafe fn eye(&self, diagonal: i64, start: usize, to: *mut u8, count: usize) {
@@ -139,32 +131,14 @@ pub(crate) unsafe fn full(bits: u64, size: usize, to: *mut u8, count: usize) {
 }
 
 /// # Safety
-/// `count` elements of the dtype must be writable, and the CPU must support the instruction set.
+/// `count` elements of the dtype must be writable.
 unsafe fn arange(isa: Isa, dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => arange_avx2(dtype, bits, first, to, count),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => arange_avx512(dtype, bits, first, to, count),
-            _ => arange_in(dtype, bits, first, to, count),
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn arange_avx2(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller upholds the same contract.
-    unsafe { arange_in(dtype, bits, first, to, count) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn arange_avx512(dtype: DType, bits: [u64; 2], first: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller upholds the same contract.
-    unsafe { arange_in(dtype, bits, first, to, count) }
+    with_features(
+        isa,
+        #[inline(always)]
+        // SAFETY: the caller upholds the same contract.
+        || unsafe { arange_in(dtype, bits, first, to, count) },
+    );
 }
 
 /// # Safety

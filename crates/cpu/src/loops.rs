@@ -11,7 +11,7 @@
 use crate::casts;
 use crate::complex;
 use crate::each;
-use crate::simd::{Baseline, Isa, Lanes, Memory, Set};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Set, by_set};
 use crate::whole;
 use forerun_base::DType;
 use forerun_ops::{Body, Num, Point, bodies};
@@ -168,70 +168,73 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
 pub(crate) const TRUTHS: usize = 64;
 
 macro_rules! loops_of {
-    ($set:ident, $dtype:expr, $out:expr, Cast, 1, $point:ident) => { casts::find::<$set>($dtype, $out) };
-    ($set:ident, $dtype:expr, $out:expr, Part, $arity:tt, $point:ident) => { None };
-    ($set:ident, $dtype:expr, $out:expr, Join, $arity:tt, $point:ident) => { None };
-    ($set:ident, $dtype:expr, $out:expr, Any, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Cast, $operands:tt, $point:ident) => { casts::find::<$set>($dtype, $out) };
+    ($set:ident, $dtype:expr, $out:expr, Part, $operands:tt, $point:ident) => { None };
+    ($set:ident, $dtype:expr, $out:expr, Join, $operands:tt, $point:ident) => { None };
+    ($set:ident, $dtype:expr, $out:expr, Any, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Compare, $arity:tt, $point:ident) => {
-        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64))
+    ($set:ident, $dtype:expr, $out:expr, Compare, $operands:tt, $point:ident) => {
+        loops_of!(@truths $set, $dtype, $operands, $point).or_else(|| loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64))
     };
-    ($set:ident, $dtype:expr, $out:expr, Select, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Select, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Number, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64 F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Number, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, I32 I64 U64 F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Float, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, F32 F64)
+    ($set:ident, $dtype:expr, $out:expr, Float, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, F32 F64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Predicate, $arity:tt, $point:ident) => {
-        loops_of!(@truths $set, $dtype, $arity, $point).or_else(|| loops_of!(@ $set, $dtype, $arity, $point, F32 F64))
+    ($set:ident, $dtype:expr, $out:expr, Predicate, $operands:tt, $point:ident) => {
+        loops_of!(@truths $set, $dtype, $operands, $point).or_else(|| loops_of!(@ $set, $dtype, $operands, $point, F32 F64))
     };
-    ($set:ident, $dtype:expr, $out:expr, Logic, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool)
+    ($set:ident, $dtype:expr, $out:expr, Logic, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool)
     };
-    ($set:ident, $dtype:expr, $out:expr, Bits, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, Bool I32 I64 U64)
+    ($set:ident, $dtype:expr, $out:expr, Bits, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, Bool I32 I64 U64)
     };
-    ($set:ident, $dtype:expr, $out:expr, Whole, $arity:tt, $point:ident) => {
-        loops_of!(@ $set, $dtype, $arity, $point, I32 I64 U64)
+    ($set:ident, $dtype:expr, $out:expr, Whole, $operands:tt, $point:ident) => {
+        loops_of!(@ $set, $dtype, $operands, $point, I32 I64 U64)
     };
-    (@ $set:ident, $dtype:expr, $arity:tt, $point:ident, $($type:ident)*) => {
+    (@ $set:ident, $dtype:expr, $operands:tt, $point:ident, $($type:ident)*) => {
         match $dtype {
-            $(DType::$type => Some(loops_of!(@@ $set, $arity, $point, $type)),)*
+            $(DType::$type => Some(loops_of!(@@ $set, $operands, $point, $type)),)*
             // The op rejects this dtype, or computes it in its carrier.
             _ => None,
         }
     };
-    (@truths $set:ident, $dtype:expr, $arity:tt, $point:ident) => {
+    (@truths $set:ident, $dtype:expr, $operands:tt, $point:ident) => {
         match $dtype {
-            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f32)),
-            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $arity, $point, f64)),
+            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f32)),
+            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f64)),
             _ => None,
         }
     };
-    (@@ $set:ident, $arity:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $arity, $point, Lanes<bool, TRUTHS>) };
-    (@@ $set:ident, $arity:tt, $point:ident, I32) => { loops_of!(@each $set, $arity, $point, i32) };
-    (@@ $set:ident, $arity:tt, $point:ident, I64) => { loops_of!(@each $set, $arity, $point, i64) };
-    (@@ $set:ident, $arity:tt, $point:ident, U64) => { loops_of!(@each Baseline, $arity, $point, u64) };
-    (@@ $set:ident, $arity:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $arity, $point, $set::$type) };
-    (@each $set:ident, 1, $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
-    (@each $set:ident, 2, $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
-    (@each $set:ident, 3, Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
-    (@each $set:ident, 3, $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
-    (@@@ $set:ident, 1, $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
-    (@@@ $set:ident, 2, $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
-    (@@@ $set:ident, 3, Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
-    (@@@ $set:ident, 3, $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
+    (@@ $set:ident, $operands:tt, $point:ident, Bool) => { loops_of!(@@@ $set, $operands, $point, Lanes<bool, TRUTHS>) };
+    (@@ $set:ident, $operands:tt, $point:ident, I32) => { loops_of!(@each $set, $operands, $point, i32) };
+    (@@ $set:ident, $operands:tt, $point:ident, I64) => { loops_of!(@each $set, $operands, $point, i64) };
+    (@@ $set:ident, $operands:tt, $point:ident, U64) => { loops_of!(@each Baseline, $operands, $point, u64) };
+    (@@ $set:ident, $operands:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $operands, $point, $set::$type) };
+    (@each $set:ident, ($a:ident), $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
+    (@@@ $set:ident, ($a:ident), $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
 }
 
 macro_rules! table {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
+    ($($point:ident {
+        name: $name:literal, class: $class:ident, $(ulp: $ulp:literal,)? doc: $doc:literal,
+        body: |$($arg:ident),+| $($rest:tt)*
+    })*) => {
         fn find_in<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
             match op {
-                $(Point::$point => loops_of!(S, dtype, out, $class, $arity, $point),)*
+                $(Point::$point => loops_of!(S, dtype, out, $class, ($($arg),+), $point),)*
             }
         }
     };
@@ -239,7 +242,7 @@ macro_rules! table {
 
 forerun_ops::for_each_point!(table);
 
-fn find_of<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
+fn find_of<S: Set>(_: S, op: Point, dtype: DType, out: DType) -> Option<Loop> {
     whole::find::<S>(op, dtype).or_else(|| find_in::<S>(op, dtype, out))
 }
 
@@ -255,15 +258,7 @@ pub(crate) fn find(isa: Isa, op: Point, dtype: DType, out: DType) -> Option<Vect
     if let Some(run) = complex::find(op, dtype).or_else(|| find_move(op, dtype)) {
         return Some(VectorLoop { run, lanes: complex::LANES });
     }
-    let run = match isa {
-        Isa::Baseline => find_of::<Baseline>(op, dtype, out),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => find_of::<crate::simd::Avx2>(op, dtype, out),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => find_of::<crate::simd::Avx512>(op, dtype, out),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => find_of::<Baseline>(op, dtype, out),
-    };
+    let run = by_set!(isa, set => find_of(set, op, dtype, out));
     let lanes = match op {
         Point::Cast if casts::is_fast(dtype, out) => lanes(isa),
         Point::Cast => 8,
@@ -305,7 +300,7 @@ fn find_move(op: Point, dtype: DType) -> Option<Loop> {
 /// Elements per vector of the set.
 pub(crate) const fn lanes(isa: Isa) -> usize {
     match isa {
-        Isa::Baseline | Isa::Avx2 => 8,
-        Isa::Avx512 => 16,
+        Isa::Baseline | Isa::Avx2(_) => 8,
+        Isa::Avx512(_) => 16,
     }
 }

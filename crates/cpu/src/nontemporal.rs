@@ -15,8 +15,8 @@ pub(crate) const WORTH: usize = 16 << 20;
 pub(crate) fn find(isa: Isa) -> Option<NontemporalCopy> {
     #[cfg(target_arch = "x86_64")]
     return Some(match isa {
-        Isa::Avx512 => x86::wide,
-        Isa::Avx2 => x86::middle,
+        Isa::Avx512(_) => x86::wide,
+        Isa::Avx2(_) => x86::middle,
         Isa::Baseline => x86::narrow,
     });
     #[cfg(not(target_arch = "x86_64"))]
@@ -54,14 +54,14 @@ mod x86 {
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn middle(from: *const u8, to: *mut u8, bytes: usize) {
         for at in (0..bytes).step_by(32) {
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the bytes and the alignment on both sides.
             unsafe { _mm256_stream_si256(to.add(at).cast::<__m256i>(), _mm256_load_si256(from.add(at).cast())) };
         }
     }
 
     pub(super) unsafe fn narrow(from: *const u8, to: *mut u8, bytes: usize) {
         for at in (0..bytes).step_by(16) {
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the bytes and the alignment on both sides.
             unsafe { _mm_stream_si128(to.add(at).cast::<__m128i>(), _mm_load_si128(from.add(at).cast())) };
         }
     }

@@ -67,15 +67,15 @@ fn find(isa: Isa, first: Point, second: Point, left: bool, dtype: DType) -> Opti
     match isa {
         Isa::Baseline => None,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2>(first, second, left, dtype),
+        Isa::Avx2(set) => of_set(set, first, second, left, dtype),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512>(first, second, left, dtype),
+        Isa::Avx512(set) => of_set(set, first, second, left, dtype),
         #[cfg(not(target_arch = "x86_64"))]
         _ => None,
     }
 }
 
-fn of_set<S: Set>(first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
+fn of_set<S: Set>(_: S, first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
     match dtype {
         DType::F32 => of_first::<S, S::F32>(first, second, left),
         DType::F64 => of_first::<S, S::F64>(first, second, left),

@@ -8,7 +8,7 @@ use forerun_base::Team;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The maximum number of partitions; larger teams share them.
-const MOST: usize = 32;
+const MOST_PARTITIONS: usize = 32;
 
 /// Consecutive pieces: the next to run, and where they end. Padded to two cache lines to prevent false sharing.
 #[repr(align(128))]
@@ -27,11 +27,11 @@ thread_local! {
 
 /// Like [`Team::split`], but each thread takes the pieces of its own partition first.
 pub(crate) fn split(team: &dyn Team, pieces: usize, piece: &(dyn Fn(usize) + Sync)) {
-    let partitions = team.width().min(pieces).min(MOST);
+    let partitions = team.width().min(pieces).min(MOST_PARTITIONS);
     if partitions <= 1 {
         return team.split(pieces, piece);
     }
-    let all: [Partition; MOST] = std::array::from_fn(|n| {
+    let all: [Partition; MOST_PARTITIONS] = std::array::from_fn(|n| {
         let from = |n: usize| n.min(partitions) * pieces / partitions;
         Partition { next: AtomicUsize::new(from(n)), end: from(n + 1) }
     });

@@ -7,7 +7,6 @@
 
 use crate::simd::{Memory, Set, Work, collect};
 use forerun_ops::{NumFloat, math};
-use std::marker::PhantomData;
 
 /// Blocks generated at a time.
 pub(crate) const BATCH: usize = 16;
@@ -80,7 +79,7 @@ pub(crate) struct DrawRange<S> {
     pub(crate) start: usize,
     pub(crate) count: usize,
     pub(crate) to: *mut u8,
-    pub(crate) set: PhantomData<S>,
+    pub(crate) set: S,
 }
 
 impl<S: Set> Work for DrawRange<S> {
@@ -92,16 +91,16 @@ impl<S: Set> Work for DrawRange<S> {
         match self.draw {
             Draw::Uniform32 => self.fill::<f32, { 4 * BATCH }>(
                 #[inline(always)]
-                |words| uniform32::<S>(words),
+                |words| uniform32(self.set, words),
             ),
             Draw::Uniform64 => self.fill::<f64, { 2 * BATCH }>(uniform64),
             Draw::Normal32 => self.fill::<f32, { 4 * BATCH }>(
                 #[inline(always)]
-                |words| normal32::<S>(words),
+                |words| normal32(self.set, words),
             ),
             Draw::Normal64 => self.fill::<f64, { 2 * BATCH }>(
                 #[inline(always)]
-                |words| normal64::<S>(words),
+                |words| normal64(self.set, words),
             ),
         }
     }
@@ -114,8 +113,7 @@ impl<S: Set> DrawRange<S> {
         let to = self.to.cast::<T>();
         let mut done = 0;
         while done < self.count {
-            // SAFETY: draws run with the set's features, which the backend has checked.
-            let made = make(unsafe { S::philox(self.key, block) });
+            let made = make(self.set.philox(self.key, block));
             let take = N.min(self.count - done);
             // SAFETY: the creator of the range guarantees `count` writable elements.
             unsafe {
@@ -133,11 +131,11 @@ impl<S: Set> DrawRange<S> {
 
 /// Four elements per block, in order.
 #[inline(always)]
-fn interleave4<S: Set>(a: [[f32; BATCH]; 4]) -> [f32; 4 * BATCH] {
-    // SAFETY: draws run with the set's features, which the backend has checked; every bit pattern is a valid float.
+fn interleave4(set: impl Set, a: [[f32; BATCH]; 4]) -> [f32; 4 * BATCH] {
+    // SAFETY: any word is a float.
     unsafe {
         let bits = std::mem::transmute::<[[f32; BATCH]; 4], Words>(a);
-        std::mem::transmute::<[u32; 4 * BATCH], [f32; 4 * BATCH]>(S::interleave(bits))
+        std::mem::transmute::<[u32; 4 * BATCH], [f32; 4 * BATCH]>(set.interleave(bits))
     }
 }
 
@@ -170,10 +168,10 @@ fn bits53(low: u32, high: u32) -> f64 {
 }
 
 #[inline(always)]
-fn uniform32<S: Set>(words: Words) -> [f32; 4 * BATCH] {
+fn uniform32(set: impl Set, words: Words) -> [f32; 4 * BATCH] {
     let [a, b, c, d] = words;
     // Written out: the compiler turns a loop over the four words into gathers.
-    interleave4::<S>([half_open(a), half_open(b), half_open(c), half_open(d)])
+    interleave4(set, [half_open(a), half_open(b), half_open(c), half_open(d)])
 }
 
 #[inline(always)]
@@ -183,11 +181,17 @@ fn uniform64(words: Words) -> [f64; 2 * BATCH] {
 }
 
 /// Applies [`math::normal_pair`] to one vector at a time.
+///
+/// # Safety
+/// The processor must have the features of the vector's set.
 #[inline(always)]
-fn pairs<V: NumFloat + Memory>(u: [V::Elem; BATCH], v: [V::Elem; BATCH]) -> ([V::Elem; BATCH], [V::Elem; BATCH]) {
+unsafe fn pairs<V: NumFloat + Memory>(
+    u: [V::Elem; BATCH],
+    v: [V::Elem; BATCH],
+) -> ([V::Elem; BATCH], [V::Elem; BATCH]) {
     let (mut a, mut b) = (u, v);
     for i in (0..BATCH).step_by(V::LANES) {
-        // SAFETY: vectors of a set have 8 or 16 lanes, which divide the batch.
+        // SAFETY: vectors of a set have 8 or 16 lanes, both of which divide the batch; the caller promises the features.
         unsafe {
             let (x, y) = math::normal_pair(V::load(u.as_ptr().add(i)), V::load(v.as_ptr().add(i)));
             x.store(a.as_mut_ptr().add(i));
@@ -198,18 +202,21 @@ fn pairs<V: NumFloat + Memory>(u: [V::Elem; BATCH], v: [V::Elem; BATCH]) -> ([V:
 }
 
 #[inline(always)]
-fn normal32<S: Set>(words: Words) -> [f32; 4 * BATCH] {
+fn normal32<S: Set>(set: S, words: Words) -> [f32; 4 * BATCH] {
     let open = |w: [u32; BATCH]| collect(|b| (bits24(w[b]) + 1.0) * 2f32.powi(-24));
-    let (a, b) = pairs::<S::F32>(open(words[0]), half_open(words[1]));
-    let (c, d) = pairs::<S::F32>(open(words[2]), half_open(words[3]));
-    interleave4::<S>([a, b, c, d])
+    // SAFETY: the set is the proof of its features.
+    let (a, b) = unsafe { pairs::<S::F32>(open(words[0]), half_open(words[1])) };
+    // SAFETY: as above.
+    let (c, d) = unsafe { pairs::<S::F32>(open(words[2]), half_open(words[3])) };
+    interleave4(set, [a, b, c, d])
 }
 
 #[inline(always)]
-fn normal64<S: Set>(words: Words) -> [f64; 2 * BATCH] {
+fn normal64<S: Set>(_: S, words: Words) -> [f64; 2 * BATCH] {
     let u = collect(|b| (bits53(words[0][b], words[1][b]) + 1.0) * 2f64.powi(-53));
     let v = collect(|b| bits53(words[2][b], words[3][b]) * 2f64.powi(-53));
-    let (a, b) = pairs::<S::F64>(u, v);
+    // SAFETY: the set is the proof of its features.
+    let (a, b) = unsafe { pairs::<S::F64>(u, v) };
     interleave2([a, b])
 }
 

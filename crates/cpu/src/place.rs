@@ -290,7 +290,7 @@ impl Executable for Transfer {
 /// An address shared by pieces, each of which accesses its own bytes.
 struct Place(*mut u8);
 
-// SAFETY: as above.
+// SAFETY: it is an address, and pieces access disjoint bytes.
 unsafe impl Sync for Place {}
 
 #[cfg(test)]

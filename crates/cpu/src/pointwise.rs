@@ -81,5 +81,5 @@ impl<T: Copy> Shared<T> {
 
 // SAFETY: pieces write disjoint elements, and the caller of the run guarantees that nobody else accesses them.
 unsafe impl<T> Sync for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: pieces write disjoint elements, and the caller of the run guarantees that nobody else accesses them.
 unsafe impl<T> Send for Shared<T> {}

@@ -5,7 +5,7 @@
 //! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool.
 //! Cached memory beyond the limit is unmapped, so it returns to the system; trimming unmaps the rest.
 
-use crate::pages::{HUGE, map, unmap};
+use crate::pages::{HUGE, map, show_to_sanitizer, unmap};
 use crate::reserve;
 use crate::size_class::{CLASSES, SMALL, class_bytes, class_of, large_capacity};
 use forerun_base::{BytesLedger, fail_point};
@@ -200,6 +200,8 @@ impl Pool {
         fail_point!("pool.block", _error => return None);
         let block = if bytes <= SMALL { self.alloc_small(bytes)? } else { self.alloc_large(bytes)? };
         self.0.ledger.charge(block.capacity);
+        show_to_sanitizer(block.ptr, block.bytes, block.capacity);
+        debug_assert!(block.ptr.addr().get().is_multiple_of(64) && block.bytes <= block.capacity, "{block:?}");
         Some(block)
     }
 
@@ -207,6 +209,7 @@ impl Pool {
     #[inline]
     pub fn free(&self, block: Block) {
         self.0.ledger.release(block.capacity);
+        show_to_sanitizer(block.ptr, 0, block.capacity);
         if block.capacity <= SMALL { self.free_small(block) } else { self.free_large(block) }
     }
 
@@ -522,7 +525,7 @@ mod tests {
         assert!(before > 2 * SLAB);
         pool.trim();
         assert!(pool.stats().cached < SLAB, "one slab is left, for the block in use");
-        // SAFETY: as above.
+        // SAFETY: the bytes belong to the block.
         assert!((0..kept.bytes).all(|j| unsafe { kept.ptr.as_ptr().add(j).read() } == 7));
         let again: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
         again.into_iter().for_each(|b| pool.free(b));

@@ -123,7 +123,7 @@ impl Named {
             return Ok(());
         }
         let mut bad = None;
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the same contract.
         unsafe {
             self.each(indices, 0..self.count, |_, index| {
                 if bad.is_none() && self.beyond.position(index, self.extent).is_none() {

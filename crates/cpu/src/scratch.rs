@@ -14,8 +14,8 @@ use std::ptr::{NonNull, null_mut};
 
 /// Sizes that are mapped separately, with huge pages where possible; the system allocator handles smaller and larger
 /// ones.
-const LEAST: usize = 512 << 10;
-const MOST: usize = 8 << 20;
+const LEAST_BYTES: usize = 512 << 10;
+const MOST_BYTES: usize = 8 << 20;
 
 /// An allocator for programs that compute products: `#[global_allocator] static ALLOCATOR: ScratchAllocator = ...`.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ thread_local! {
 }
 
 fn size_of_block(layout: Layout) -> Option<usize> {
-    ((LEAST..=MOST).contains(&layout.size()) && layout.align() <= 4096)
+    ((LEAST_BYTES..=MOST_BYTES).contains(&layout.size()) && layout.align() <= 4096)
         .then(|| layout.size().next_multiple_of(pages::HUGE))
 }
 
@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for ScratchAllocator {
             if !found.is_null() {
                 return found;
             }
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller.
             return reserve::last_resort(|| unsafe { System.alloc(layout) });
         };
         let spare = SPARE.try_with(|spare| spare.replace((null_mut(), 0))).unwrap_or((null_mut(), 0));

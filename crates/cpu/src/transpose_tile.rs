@@ -102,5 +102,5 @@ unsafe fn eight(from: *const u32, apart: isize) -> [__m256; 8] {
 /// Must not be called.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) unsafe fn copy(_: *const u32, _: isize, _: *mut u32, _: isize, _: bool) {
-    unreachable!("asked for first")
+    unreachable!("not available on this architecture")
 }

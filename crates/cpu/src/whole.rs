@@ -267,7 +267,7 @@ pub(crate) fn find<S: Set>(op: Point, dtype: DType) -> Option<Loop> {
     unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let job = Job::<E, F> { to: to.cast(), from, count, function: std::marker::PhantomData };
         // SAFETY: the caller of a loop guarantees the set's features and the elements.
-        unsafe { S::vectorize(job) }
+        unsafe { S::assume() }.vectorize(job)
     }
     fn of<S: Set, E: Whole>(op: Point) -> Option<Loop> {
         match op {

@@ -110,7 +110,7 @@ fn has_no_code(isa: Isa, op: Point, dtype: DType, out: DType) -> bool {
             || matches!(verb, Gcd | Lcm | ShiftLeft | ShiftRight)
     };
     script(op, dtype).is_some_and(|script| script.steps.iter().any(|step| single(step.verb)))
-        || op == Point::Cast && isa == Isa::Avx2 && (long(dtype) && float(out) || float(dtype) && long(out))
+        || op == Point::Cast && matches!(isa, Isa::Avx2(_)) && (long(dtype) && float(out) || float(dtype) && long(out))
 }
 
 /// Whether a program of this op alone is interpreted: there is no machine code, or it only handles bytes.

@@ -17,12 +17,12 @@ fn is_close(isa: Isa, op: Point, dtype: DType) -> bool {
 
 fn check(isa: Isa, op: Point, got: &Data, want: &Data) {
     if is_close(isa, op, want.dtype) {
-        let places = 3.0 + op.row().off as f64;
+        let places = 3.0 + op.row().ulp as f64;
         for (g, w) in got.f64().into_iter().zip(want.f64()) {
             let ulp = if got.dtype == DType::F32 { f32::EPSILON as f64 } else { f64::EPSILON };
             let tiny = if got.dtype == DType::F32 { 1e-44 } else { 5e-324 };
             // Near their zeros, functions that are sums have an error relative to their terms.
-            let size = if op.row().off < 8 { w.abs() } else { w.abs().max(1.0) };
+            let size = if op.row().ulp < 8 { w.abs() } else { w.abs().max(1.0) };
             assert!(
                 g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= (size * places * ulp).max(tiny),
                 "{op}: {g:e} {w:e}"

@@ -7,22 +7,22 @@ use forerun_ops::{Given, Routine};
 
 const OPENING: &str = "# Ops that CUDA devices leave to the host
 
-This page is made from the catalogue by `cargo xtask gen`: do not edit it.
+This page is generated from the catalogue by `cargo xtask gen`; do not edit it.
 
-An op without a kernel for the device is run by the host between two transfers; the program does not wait for it. Pointwise and structured ops all have
-kernels; composite ones are made of those. Of the routines these have none; for `partition`, `argpartition`, `quantile`, `among`, `interp`,
-`bincount`, `histogram` and `random_order` the Python face submits ops of the device that do the same:
+The host runs ops without a device kernel between two transfers; the program does not wait for them. All pointwise and structured ops have
+device kernels, and composite ops consist of those. The routines below have none. Instead of `partition`, `argpartition`, `quantile`, `among`,
+`interp`, `bincount`, `histogram` and `random_order`, the Python package submits device ops with the same result:
 ";
 
 const EXCEPTIONS: &str = "
-Others have theirs but for some inputs:
+These routines have device kernels, except for some inputs:
 
 | routine | left to the host |
 |---|---|";
 
 const CLOSING: &str = "
-Results have the host's bits, but for those that depend on mathematical functions of the device (`random_gamma`, within 64 units of the last place
-where it was tried; counts drawn by rejection were equal where they were tried) and those that add in another order (Fourier transforms, linear algebra).
+Results are bitwise equal to the host's, with two exceptions: results that depend on math functions of the device (`random_gamma` was within 64 ulp
+in the tests; counts drawn by rejection were equal), and results that add in another order (Fourier transforms, linear algebra).
 ";
 
 fn main() {

@@ -237,7 +237,7 @@ struct CudaKernel {
 
 impl DeviceKernel for CudaKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
-        let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device is gone"))?;
+        let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device was closed"))?;
         device.refuse_if_lost()?;
         // SAFETY: the slices are valid, and an address has the size of a word, which `words_of` asserts.
         let (inputs, outputs) = unsafe {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The maximum number of launches in a batch.
-const MOST: usize = 512;
+const MOST_LAUNCHES: usize = 512;
 /// Batches with fewer launches are enqueued one by one.
 const FEWEST: usize = 4;
 /// The maximum number of known sequences; the least recently used is evicted.
@@ -104,7 +104,7 @@ impl Batch {
         self.given += 1;
         self.last = Some(Instant::now());
         let period_ends = self.period.observe(Arc::as_ptr(kernel).addr());
-        (self.given, period_ends || self.held.len() >= MOST)
+        (self.given, period_ends || self.held.len() >= MOST_LAUNCHES)
     }
 
     /// Takes a ticket for a command that was enqueued after everything in the batch was submitted.
@@ -160,7 +160,7 @@ impl Batch {
         } else {
             let first = self.given - held.len() as u64 + 1;
             let mut enqueue = |n: usize, mark| {
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the arguments of each launch.
                 let enqueued = unsafe { held[n].enqueue(&words, mark) };
                 enqueued.unwrap_or_else(|error| {
                     failed.push((first + n as u64, error));

@@ -29,7 +29,6 @@ pub struct Gpu {
     tf32: AtomicBool,
     /// Whether the compute stream is being captured.
     pub(crate) captures: AtomicBool,
-    generic: OnceLock<Arc<Unit>>,
 }
 
 // SAFETY: any thread that makes a context current may use its handles, and every call does so.
@@ -75,7 +74,7 @@ impl Gpu {
     pub fn count() -> usize {
         let Ok(driver) = Driver::get() else { return 0 };
         let mut count = 0;
-        // SAFETY: the call writes one number.
+        // SAFETY: the pointer is to a local number, the only memory that the call writes.
         let error = unsafe { (driver.device_count)(&mut count) };
         if error == code::SUCCESS { count.max(0) as usize } else { 0 }
     }
@@ -85,7 +84,7 @@ impl Gpu {
         let driver = Driver::get()?;
         let (mut device, mut context) = (0, std::ptr::null_mut());
         let mut name = [0u8; 128];
-        // SAFETY: each call writes to variables of the expected type.
+        // SAFETY: the pointers are to local variables of the types that the calls write.
         unsafe {
             let error = (driver.device_get)(&mut device, ordinal as i32);
             if error == code::NO_DEVICE || error == 101 {
@@ -98,7 +97,7 @@ impl Gpu {
         }
         let attribute = |which: i32| {
             let mut value = 0;
-            // SAFETY: the call writes one number.
+            // SAFETY: the pointer is to a local number, the only memory that the call writes.
             let error = unsafe { (driver.device_attribute)(&mut value, which, device) };
             driver.check(error, "cuDeviceGetAttribute").map(|()| value)
         };
@@ -119,7 +118,6 @@ impl Gpu {
             products: OnceLock::new(),
             tf32: AtomicBool::new(false),
             captures: AtomicBool::new(false),
-            generic: OnceLock::new(),
         }))
     }
 
@@ -159,18 +157,9 @@ impl Gpu {
         Arc::new(LaunchableKernel::new(self.clone(), kernel))
     }
 
-    /// Starts compiling the generic kernels that stand in while other kernels are compiled.
+    /// Lets the driver load its assembler in the background: the first link of a process takes longer than others.
     pub fn warm_up(&self) {
-        self.generic();
-    }
-
-    pub(crate) fn generic(&self) -> &Arc<Unit> {
-        self.generic.get_or_init(|| {
-            if let Some(text) = crate::text::empty_ptx(self.arch) {
-                self.compiler.prepare_links(text);
-            }
-            self.compiler.unit(crate::text::generic_text())
-        })
+        self.compiler.prepare_links(crate::text::first_ptx());
     }
 
     pub(crate) fn products(&self) -> Result<&Products> {
@@ -404,13 +393,7 @@ impl Gpu {
         self.compiler.stop();
     }
 
-    /// Why the driver does not link generated PTX, once it has failed to. Kernels are then compiled from C, which takes
-    /// longer.
-    pub fn link_failure(&self) -> Option<&str> {
-        self.compiler.link_failure()
-    }
-
-    /// How often kernels were compiled, found in the cache, and replaced by a stand-in.
+    /// How often kernels were compiled, and found.
     pub fn counts(&self) -> Counts {
         self.compiler.counts()
     }

@@ -38,7 +38,7 @@ impl Captured {
         let mut made = Graph { gpu, graph: self.graph, exec: std::ptr::null_mut(), kernels: Vec::new() };
         std::mem::forget(self);
         let driver = made.gpu.driver;
-        // SAFETY: the call writes one handle.
+        // SAFETY: the pointer is to a local handle, the only memory that the call writes.
         let error = unsafe { (driver.graph_instantiate)(&mut made.exec, made.graph, 0) };
         driver.check(error, "cuGraphInstantiate")?;
         Ok(made)
@@ -80,7 +80,7 @@ impl Graph {
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Runtime, "a launch panicked")));
         gpu.captures.store(false, Ordering::Relaxed);
         let mut graph = std::ptr::null_mut();
-        // SAFETY: the call writes one handle.
+        // SAFETY: the pointer is to a local handle, the only memory that the call writes.
         let ended = driver.check(unsafe { (driver.capture_end)(stream, &mut graph) }, "cuStreamEndCapture");
         if let Err(error) = given.and(ended) {
             if !graph.is_null() {
@@ -105,7 +105,7 @@ impl Graph {
         let mut kernels = Vec::with_capacity(count);
         for node in nodes {
             let mut kind = -1;
-            // SAFETY: the call writes one number.
+            // SAFETY: the pointer is to a local number, the only memory that the call writes.
             driver.check(unsafe { (driver.graph_node_type)(node, &mut kind) }, "cuGraphNodeGetType")?;
             if kind == code::NODE_KERNEL {
                 kernels.push(node);

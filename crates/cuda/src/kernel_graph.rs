@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of single launches after which a kernel gets a graph.
 const OFTEN: u32 = 16;
 /// The maximum number of one-kernel graphs per process: each takes device memory.
-const MOST: usize = 128;
+const MOST_GRAPHS: usize = 128;
 
 /// The number of one-kernel graphs in this process.
 static GRAPHS: AtomicUsize = AtomicUsize::new(0);
@@ -70,7 +70,7 @@ impl OneKernelGraph {
         // Counted before it exists, because `drop` runs on every path and decrements the count.
         let before = GRAPHS.fetch_add(1, Ordering::Relaxed);
         let mut made = OneKernelGraph { driver, graph: none, node: none, exec: none };
-        if before >= MOST {
+        if before >= MOST_GRAPHS {
             return Err(Error::new(ErrorKind::Runtime, "the limit of one-kernel graphs is reached"));
         }
         with_params(command, |params| {

@@ -217,7 +217,7 @@ impl Memory {
 
     fn ask(&self, class: usize) -> Result<u64> {
         let mut address = 0;
-        // SAFETY: the call writes one address.
+        // SAFETY: the pointer is to a local address, the only memory that the call writes.
         let error = unsafe { (self.driver.alloc_from)(&mut address, class, self.pool, self.stream) };
         self.driver.check(error, "cuMemAllocFromPoolAsync").map(|()| address)
     }
@@ -265,7 +265,7 @@ impl Memory {
 
     pub(crate) fn info(&self) -> Result<MemoryInfo> {
         let (mut free, mut total, mut reserved) = (0, 0, 0u64);
-        // SAFETY: each call writes to variables of the expected type.
+        // SAFETY: the pointers are to local variables of the types that the calls write.
         unsafe {
             self.driver.check((self.driver.memory_info)(&mut free, &mut total), "cuMemGetInfo")?;
             let to: *mut c_void = (&raw mut reserved).cast();

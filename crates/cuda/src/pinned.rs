@@ -23,7 +23,7 @@ impl Slots {
             return Ok(slot);
         }
         let mut page: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the call writes one address.
+        // SAFETY: the pointer is to a local address, the only memory that the call writes.
         let error = unsafe { (self.driver.host_alloc)(&mut page, self.bytes * self.a_page, 0) };
         self.driver.check(error, "cuMemHostAlloc")?;
         self.free.extend((1..self.a_page).map(|n| page as usize + n * self.bytes));

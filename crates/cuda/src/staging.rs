@@ -31,7 +31,7 @@ impl Staging {
     fn make(&mut self) -> Result<()> {
         while self.pieces.len() < PIECES {
             let (mut address, mut event): (*mut c_void, Event) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: each call writes one handle.
+            // SAFETY: the pointers are to local handles, the only memory that the calls write.
             unsafe {
                 self.driver.check((self.driver.host_alloc)(&mut address, PIECE, 0), "cuMemHostAlloc")?;
                 let made = (self.driver.event_create)(&mut event, code::EVENT_UNTIMED);
@@ -122,7 +122,7 @@ unsafe fn spread(from: *const u8, to: *mut u8, bytes: usize, team: &dyn Team) {
     let shared = &shared;
     team.split(bytes.div_ceil(SHARE), &|n| {
         let (first, count) = (n * SHARE, SHARE.min(bytes - n * SHARE));
-        // SAFETY: a part of what the caller guarantees.
+        // SAFETY: a part of the ranges that the caller guarantees.
         unsafe { std::ptr::copy_nonoverlapping(shared.0.add(first), shared.1.add(first), count) }
     });
 }

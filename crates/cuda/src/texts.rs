@@ -2,8 +2,8 @@
 
 use crate::routine_texts::routine_texts;
 use crate::text::{
-    Evaluator, ReduceShape, copy_text, empty_ptx, fill_text, finish_text, generic_text, plain_ptx, pointwise_text,
-    product_text, put_text, reduce_text, scatter_text, take_text, transpose_text,
+    Evaluator, ReduceShape, copy_text, fill_text, finish_text, first_ptx, pointwise_ptx, product_text, put_text,
+    reduce_text, scatter_text, take_text, transpose_text,
 };
 use forerun_base::{DType, Kind, Layout, Shape};
 use forerun_ops::{Beyond, Class, FillKind, Point, ReduceKind};
@@ -58,24 +58,10 @@ fn casts(dtype: DType, complex: bool, shape: Shape) -> Program {
     Program { shape, inputs, scalars: vec![], code, outputs, temps: 0 }
 }
 
-/// Names and sources of all kernels: every row of the catalogue in every dtype, every operand layout, every kind of
-/// structured kernel.
-pub fn texts() -> Vec<(String, String)> {
-    let plain = plain_texts().into_iter().map(|(name, text)| (name + " plain", text));
-    fast_texts().into_iter().chain(plain).collect()
-}
-
-/// Kernels that handle one element per thread.
-fn plain_texts() -> Vec<(String, String)> {
-    programs().into_iter().map(|(name, program)| (name, pointwise_text(&Evaluator::plain(&program, None)))).collect()
-}
-
-/// Names and PTX of the kernels for an architecture: every row of the catalogue and every operand layout that PTX is
-/// generated for; empty for an unknown architecture.
-pub fn ptx_texts(arch: (i32, i32)) -> Vec<(String, String)> {
-    let print = |program: &Program| plain_ptx(program, &Evaluator::plain(program, None), arch);
-    let empty = empty_ptx(arch).map(|text| ("empty".to_owned(), text));
-    programs().into_iter().filter_map(|(name, program)| Some((name, print(&program)?))).chain(empty).collect()
+/// Names and texts of the kernels in PTX: every row of the catalogue in every dtype, every way to read an operand.
+pub fn ptx_texts() -> Vec<(String, String)> {
+    let all = programs().into_iter().map(|(name, program)| (name, pointwise_ptx(&program).1));
+    all.chain([("first".to_owned(), first_ptx())]).collect()
 }
 
 /// Every row, every operand layout, and longer programs.
@@ -117,10 +103,12 @@ fn copies() -> Vec<(String, Program)> {
     looks.flat_map(|(n, layout)| DType::ALL.map(|dtype| copy(n, dtype, layout))).collect()
 }
 
-fn fast_texts() -> Vec<(String, String)> {
-    let fast = |(name, program)| (name, pointwise_text(&Evaluator::new(&program, None, 0)));
-    let mut all: Vec<(String, String)> = programs().into_iter().map(fast).collect();
-    all.extend(chains().into_iter().map(|(name, program)| (format!("{name} summed"), summed(&program))));
+/// Names and texts of the kernels in CUDA C: reductions of every row of the catalogue, and every kind of structured kernel.
+pub fn texts() -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = programs()
+        .into_iter()
+        .filter_map(|(name, program)| Some((format!("{name} summed"), summed(program)?)))
+        .collect();
     for kind in KINDS {
         for dtype in DType::ALL.into_iter().filter(|dtype| dtype.carrier() == *dtype) {
             for extents in [[4, 40, 1], [1, 1 << 20, 1], [2, 33, 1], [2, 40, 64], [1, 4096, 7]] {
@@ -169,7 +157,6 @@ fn fast_texts() -> Vec<(String, String)> {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.kind() != Kind::Complex) {
         all.push((format!("matmul {dtype}"), product_text(dtype)));
     }
-    all.push(("generic".to_owned(), generic_text()));
     all.extend(routine_texts());
     all
 }
@@ -240,14 +227,14 @@ fn chains() -> Vec<(String, Program)> {
     ]
 }
 
-/// The source of a sum over the result of a program.
-fn summed(program: &Program) -> String {
+/// The sum of what a program gives, or else of what it takes; nothing if neither is summed as it is.
+fn summed(program: Program) -> Option<String> {
+    let given = [(Reg::Out(0), program.outputs[0]), (Reg::Input(0), program.inputs[0].dtype)];
+    let (arg, dtype) = given.into_iter().find(|(_, dtype)| dtype.carrier() == *dtype)?;
     let (kind, reduced) = (ReduceKind::Sum, program.shape.size());
-    let dtype = program.outputs[0];
-    let program = program.clone();
-    let reduce = Reduce { program, arg: Reg::Out(0), dtype, kind, outer: 1, reduced, inner: 1 };
+    let reduce = Reduce { program, arg, dtype, kind, outer: 1, reduced, inner: 1 };
     let evaluator = Evaluator::of_reduce(&reduce);
-    reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack))
+    Some(reduce_text(&reduce, &evaluator, &ReduceShape::new(&reduce, evaluator.pack)))
 }
 
 /// A reduction of a product of two inputs, with the product stored.
@@ -272,25 +259,6 @@ mod tests {
             assert!(all.iter().any(|(name, ..)| name.starts_with(&format!("{op} "))), "{op}");
         }
         assert!(all.iter().all(|(_, text)| text.contains("extern \"C\" __global__ void")));
-    }
-
-    #[test]
-    fn rows_without_ptx_are_these() {
-        let printed: BTreeSet<String> = ptx_texts((9, 0)).into_iter().map(|(name, _)| name).collect();
-        let names = programs().into_iter().map(|(name, _)| name);
-        let without: BTreeSet<String> = names.filter(|name| !printed.contains(name)).collect();
-        // These ops have no PTX for any dtype.
-        let ops =
-            ["floor_divide", "remainder", "fmod", "nextafter", "left_shift", "right_shift", "gcd", "lcm", "compose"];
-        let known = |name: &String| {
-            let op = name.split(' ').next().unwrap_or_default();
-            ops.contains(&op)
-                || name.contains("complex")
-                || ["power int32", "power int64", "power uint64"].contains(&name.as_str())
-                || ["sin float64", "cos float64", "tan float64"].contains(&name.as_str())
-        };
-        let expected: BTreeSet<String> = programs().into_iter().map(|(name, _)| name).filter(known).collect();
-        assert_eq!(without, expected);
-        assert!(ptx_texts((2, 1)).is_empty());
+        assert!(ptx_texts().iter().all(|(_, text)| text.contains(".visible .entry run") && !text.contains("<n>")));
     }
 }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn invalid_settings_are_reported() {
         for (name, value) in [
             ("FORERUN_NUM_THREADS", "0"),
             ("FORERUN_NUM_THREADS", "-1"),
@@ -211,7 +211,7 @@ mod tests {
 
     /// Any text is either parsed or reported; nothing panics.
     #[test]
-    fn any_text_is_understood_or_named() {
+    fn any_text_is_parsed_or_reported() {
         let names = ["NUM_THREADS", "ENGINE", "INTRA_OP", "BUDGET", "PREFETCH"].map(|name| format!("FORERUN_{name}"));
         let pieces =
             ["", " ", "-", "0", "1", "9", "18446744073709551616", "seeded:", "async", "sync", ":", ".", "e", "é", "\t"];

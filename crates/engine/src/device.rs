@@ -22,12 +22,12 @@ use crate::ledger::{Budget, Ledger};
 use crate::parker;
 use crate::pool::{JOIN_BOUND, without_signals};
 use crate::ready::{ReadyQueue, TaskFilter};
-use crate::run::{Role, panic_text};
+use crate::run::Role;
 use crate::signals::Signals;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 use crate::task::{Task, TaskRef};
 use crate::work::{Driver, Enqueued, Fed, LaneTicket, Need, TaskSpec};
-use forerun_base::{BytesLedger, Error, ErrorKind, fail_point};
+use forerun_base::{BytesLedger, Error, fail_point};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ pub(crate) const MOST_DEVICES: usize = 16;
 /// Maximum number of tasks enqueued before the thread checks for a pause.
 const MOST_AT_ONCE: usize = 32;
 /// Idle time after which a device's thread sleeps.
-const SILENCE: Duration = Duration::from_micros(200);
+const IDLE_LIMIT: Duration = Duration::from_micros(200);
 /// Maximum time for which a device's thread blocks while its lanes are busy.
 const LONGEST_BLOCK: Duration = Duration::from_millis(50);
 
@@ -315,7 +315,7 @@ impl Engine {
             // SAFETY: this thread started the task, and the task is settled, by any thread, only after this call.
             match unsafe { task.work() } {
                 Some(work) => catch_unwind(AssertUnwindSafe(|| work.enqueue())).unwrap_or_else(|panic| {
-                    let error = Error::new(ErrorKind::Runtime, format!("launch panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("launch", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                     Enqueued::Nothing
                 }),
@@ -382,7 +382,7 @@ impl Engine {
                 if let Some(work) = unsafe { task.work() }
                     && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.settle()))
                 {
-                    let error = Error::new(ErrorKind::Runtime, format!("settling panicked: {}", panic_text(&*panic)));
+                    let error = Error::panicked("settling", &*panic);
                     let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
                 }
                 // SAFETY: as above; `work` is not used after this.
@@ -422,13 +422,13 @@ impl Engine {
 fn main(engine: &Engine, number: usize) {
     let state = &*engine.state;
     let device = engine.device(number);
-    let _role = Role::Looks.assume();
+    let _role = Role::Searches.assume();
     let parker = parker::current();
-    let mut silent_since: Option<Instant> = None;
+    let mut idle_since: Option<Instant> = None;
     while !state.pool.is_stopped() {
         gate::checkpoint();
         if engine.attend(number, TaskFilter::ANY) {
-            silent_since = None;
+            idle_since = None;
             continue;
         }
         // The workers may all be busy with long tasks, and records must be planned before they can be enqueued.
@@ -436,7 +436,7 @@ fn main(engine: &Engine, number: usize) {
         if fed == Fed::Progress {
             engine.published();
             engine.share_work();
-            silent_since = None;
+            idle_since = None;
             continue;
         }
         let at_most = match fed {
@@ -452,11 +452,11 @@ fn main(engine: &Engine, number: usize) {
             continue;
         }
         let now = Instant::now();
-        if now - *silent_since.get_or_insert(now) < SILENCE {
+        if now - *idle_since.get_or_insert(now) < IDLE_LIMIT {
             std::hint::spin_loop();
             continue;
         }
-        silent_since = None;
+        idle_since = None;
         let timeout = (fed != Fed::Empty).then_some(at_most);
         let look = || state.pool.is_stopped() || device.has_ready(TaskFilter::ANY) || device.is_busy();
         device.signals.sleep.sleep(&parker, timeout, &device.signals.counters, look);

@@ -67,7 +67,7 @@ impl<T> Successors<T> {
         }
         let mut head = self.head.load(Ordering::Acquire);
         while head != closed() {
-            // SAFETY: as above.
+            // SAFETY: the edge is not shared before the exchange succeeds.
             unsafe { (*edge).next.with_mut(|p| *p = head) };
             // Release: the thread that closes the stack sees the edge's fields.
             match self.head.compare_exchange_weak(head, edge, Ordering::Release, Ordering::Acquire) {

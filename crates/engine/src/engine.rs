@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub(crate) in_flight: Padded<AtomicUsize>,
     pub(crate) tasks: Counter,
     pub(crate) helped: Counter,
-    /// Number of waits that planned for themselves and so needed no worker.
+    /// Number of waits in which the waiting thread planned records itself; see [`crate::worker`].
     pub(crate) self_served: Padded<Counter>,
     pub(crate) pieces: Counter,
 }

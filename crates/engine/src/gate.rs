@@ -127,7 +127,7 @@ mod tests {
     use crate::sync::AtomicBool;
 
     #[test]
-    fn nobody_is_inside_during_a_pause() {
+    fn no_thread_is_inside_during_a_pause() {
         let (busy, stop) = (AtomicU32::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             for _ in 0..4 {

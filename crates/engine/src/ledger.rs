@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(ledger.budget().live, 50);
         assert!(ledger.fits(40), "a promise is not counted twice");
         drop(draw);
-        assert!(ledger.fits(50) && !ledger.fits(51), "what was not charged comes back");
+        assert!(ledger.fits(50) && !ledger.fits(51), "uncharged bytes are returned");
         ledger.charge(10);
         ledger.release(60);
         assert!(ledger.fits(100));

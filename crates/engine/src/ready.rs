@@ -6,14 +6,20 @@
 //! 2. Any other task must leave room for all older tasks: with `w` the bytes of all older unstarted tasks,
 //!    `committed + w + b <= limit`.
 //! 3. A source (a task without task inputs) also needs `b` plus the bytes of early sources to be within the prefetch
-//!    allowance. A source is early while an older task is unfinished. At most [`TURNS_AHEAD`] sources of one line are
-//!    early, unless they are small: prefetching more than the next iteration of a loop hides no more latency and costs
-//!    memory.
+//!    allowance. A source is early while an older task is unfinished. Of one line, a source may be early if fewer than
+//!    [`ITERATIONS_AHEAD`] others are, or if all of them together have at most [`SMALL_BYTES`]. Prefetching more than
+//!    the next iteration of a loop hides no more latency and costs memory.
 //!
-//! Why peak <= max(limit, peak of the sync run): consider the moment when the oldest task starts by rule 1 alone. If a
-//! younger task had started by rule 2 while it waited, the last such task would have left room for it and for all tasks
-//! that could start since, so it would fit. So none did: all live bytes come from older tasks, which have all finished,
-//! as in the sync run at this task.
+//! Why peak <= max(limit, peak of the sync run): the promised bytes grow only when a task starts. A start by rule 2
+//! leaves them within the limit, so consider a start by rule 1 alone: task `t` is the oldest unfinished task, and its
+//! bytes do not fit.
+//!
+//! - Suppose a task younger than `t` has started. Let `y` be the last task that started by rule 2 while `t` had not
+//!   started. At that moment `committed`, the bytes of `y` and the bytes `w` of all older unstarted tasks were within
+//!   the limit together, and `w` included `t`. Since then only tasks older than `y` can have started, each by rule 1,
+//!   and their bytes were part of `w` as well. Bytes that were freed only make room. So `t` fits: a contradiction.
+//! - So no younger task has started. All older tasks have finished, as `t` is the oldest. The live bytes are therefore
+//!   those of the sync run at the start of `t`, and so is the peak that `t` adds.
 //!
 //! By rule 2, if a task must wait, so must every younger task with `b > 0`. So only the heads of three queues are
 //! examined: tasks without bytes, tasks with bytes, and sources.
@@ -27,10 +33,10 @@ use crate::task::{OldestFirst, Task, TaskRef};
 use std::any::Any;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Maximum number of early sources of one line, whatever their size.
-const TURNS_AHEAD: usize = 1;
-/// Maximum number of early bytes of one line, however many sources they come from.
-const LITTLE: usize = 2 << 20;
+/// Maximum number of early sources of one line, whatever their size. A line may exceed it within [`SMALL_BYTES`].
+const ITERATIONS_AHEAD: usize = 1;
+/// Maximum number of early bytes of one line beyond [`ITERATIONS_AHEAD`], however many sources they come from.
+const SMALL_BYTES: usize = 2 << 20;
 
 /// Which tasks the caller is willing to run.
 #[derive(Clone, Copy)]
@@ -247,10 +253,10 @@ impl Tasks {
         if self.early_bytes().saturating_add(task.bytes) > self.prefetch {
             return false;
         }
-        let turns = || self.early.iter().filter(|early| early.line == task.line);
+        let same_line = || self.early.iter().filter(|early| early.line == task.line);
         task.line == 0
-            || turns().count() < TURNS_AHEAD
-            || turns().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= LITTLE
+            || same_line().count() < ITERATIONS_AHEAD
+            || same_line().map(|early| early.bytes).sum::<usize>().saturating_add(task.bytes) <= SMALL_BYTES
     }
 
     fn start(&mut self, task: &Task, ledger: &Ledger) {

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | producer | write the slot at `tail`, then increment `tail` | `tail`, release: the slot's content becomes visible |
 //! | any thread | read `tail` (acquire) and `head` | |
-//! | a consumer, under the lock | read slots in `[head, tail)`, then advance `head` | `head`, release: its reads are done |
+//! | a consumer, under the lock | read slots in `[head, tail)`, then move `head` | `head`, release: its reads are done |
 //!
 //! The producer keeps a copy of `head` on its own cache line and reads the consumers' line only when the copy says that
 //! the ring is full. The two sides therefore share a line once per lap and not once per push. The ring does not know
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_and_round_again() {
+    fn a_full_ring_wraps_around() {
         let ring = Ring::new(4);
         // SAFETY: one thread acts as producer and consumer.
         unsafe {

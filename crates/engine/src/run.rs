@@ -3,8 +3,7 @@
 use crate::engine::Engine;
 use crate::sync::Ordering;
 use crate::task::{Task, TaskRef};
-use forerun_base::{Error, ErrorKind, fail_point};
-use std::any::Any;
+use forerun_base::{Error, fail_point};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,7 +13,7 @@ pub(crate) enum Role {
     /// A thread of the user's program.
     Outside,
     /// A worker, which searches for work.
-    Looks,
+    Searches,
     /// A thread in the wait function, which searches for work that leads to its target.
     Waits,
     /// A thread that runs a task.
@@ -61,7 +60,7 @@ impl Engine {
                     work.run(self)
                 }))
             {
-                let error = Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic)));
+                let error = Error::panicked("kernel", &*panic);
                 // A second panic must not end the thread; the values of work that panics in `fail` stay pending.
                 let _ = catch_unwind(AssertUnwindSafe(|| work.fail(error)));
             }
@@ -118,14 +117,5 @@ impl Engine {
             self.share_work();
         }
         next
-    }
-}
-
-/// The message of a panic.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => text,
-        (_, Some(text)) => text,
-        _ => "unknown cause",
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// `quiet`: whether the first submission must call a worker.
+    /// `quiet`: whether the first submission must start a thread.
     pub(crate) fn new(quiet: bool) -> Signals {
         Signals { sleep: Sleep::new(quiet), waiters: Waiters::new(), counters: ParkCounters::default() }
     }

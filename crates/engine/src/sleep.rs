@@ -1,24 +1,52 @@
-//! How workers fall asleep and are woken, and the word that submitters check.
+//! How workers sleep and are woken, and the word `quiet` that submitters check.
 //!
-//! | quiet | meaning |
-//! |---|---|
-//! | 0 | a worker will poll: it is searching, or runs a short task and searches next; or there is no worker to wake |
-//! | 1 | no worker polls: a thread that publishes something must wake one |
+//! A worker is in one of four states:
 //!
-//! A submitter publishes its record, passes the light fence and loads `quiet`; while workers are awake that is all. A
-//! worker that falls asleep adds itself to the sleepers and, if it was the last to search, sets `quiet`, both under the
-//! lock. It then passes the heavy fence, polls once more and parks. The fences ensure that one side sees the other:
-//! either the last poll sees the record, or the submitter sees `quiet`.
+//! | state | counted in | what it does next |
+//! |---|---|---|
+//! | searching | `searching` | polls for pieces, tasks and records; then runs, sleeps or naps |
+//! | running | - | finishes its task or piece; then searches |
+//! | sleeping | `sleepers`, `asleep` | stays parked until it is woken or its timeout ends; then searches |
+//! | napping | `sleepers`, `asleep`, `napping` | stays parked for one nap at most; then searches. One worker at a time |
 //!
-//! `quiet` is set only when no thread is searching. It is cleared only by a thread that searches from then on, or by a
-//! thread that wakes a worker, which counts as searching from the moment it is chosen. The clear happens before that
-//! searcher stops searching, and the last searcher sets the word again, so a clear never hides a set. A worker that
-//! leaves the search to run a heavy task while others sleep also sets the word. This is only an optimisation, as the
-//! worker polls again later.
+//! `quiet` is a hint with one guarantee: **if `quiet` is false, a submission needs no wake.** One of these holds then:
 //!
-//! One worker may doze. It is listed with the sleepers, so that it is woken for ready tasks, but `quiet` stays 0: it
-//! polls for submissions by itself at the end of each nap. So it needs no heavy fence, which would interrupt every
-//! other thread. A task that becomes ready just before the worker is listed may wait for the end of the nap.
+//! - a worker searches;
+//! - a worker runs or naps and will search when it is done;
+//! - the engine has no workers: waiting threads plan and run everything.
+//!
+//! If `quiet` is true, a submitter must wake a worker. An unneeded wake does no harm.
+//!
+//! # Why no submission is missed
+//!
+//! A submitter (1) publishes its record, (2) passes the light fence, and (3) loads `quiet`. A worker that falls asleep
+//! (a) adds itself to `sleepers`, stops searching and, if no other worker searches or naps, sets `quiet`; (b) passes the
+//! heavy fence; (c) polls once more; (d) parks. Of the two fences one comes first: either the poll in (c) sees the
+//! record, or the load in (3) sees the `quiet` of (a).
+//!
+//! It remains to show that no other thread clears `quiet` between (a) and (3) and leaves nobody to poll. There are three
+//! places that clear it:
+//!
+//! 1. A worker that starts to search ([`Sleep::begin_search`], or the end of a sleep) first adds itself to `searching`.
+//!    It polls after the clear. When it falls asleep itself, it goes through (a) again. If it is the last searcher, its
+//!    own set follows its clear. If not, the last searcher sets the word, and that set follows the clear too, because
+//!    the counter `searching` orders the two workers.
+//! 2. [`Sleep::wake_one`] counts the sleeper that it takes as searching before it clears the word. From then on the
+//!    sleeper is a worker of case 1.
+//! 3. [`Sleep::wake_one`] without a sleeper clears the word under the lock. No worker sleeps or naps then, so all of
+//!    them search or run. A worker that sleeps later takes the lock in (a), so its set follows this clear. If the
+//!    engine has fewer threads than it may have, the caller starts one, which counts as searching.
+//!
+//! The last searcher leaves `quiet` false in three cases: it runs something short and searches again soon, it takes a
+//! nap, or it leaves while another worker naps. Before a *heavy* task it sets `quiet` if a worker sleeps
+//! ([`Sleep::end_search`]). That is an optimisation: the record is then planned by the sleeper, and not only after the
+//! task.
+//!
+//! # Naps
+//!
+//! A napping worker is listed with the sleepers, so it is woken for ready tasks. Submissions do not wake it, because it
+//! polls for them at the end of the nap. It therefore needs no heavy fence, which would interrupt every other thread. A
+//! task that becomes ready just before the worker is listed may wait for the end of the nap.
 //!
 //! This module does not know tasks or feeders: the caller passes the poll as a closure.
 
@@ -33,31 +61,30 @@ pub(crate) struct Sleep {
     quiet: Padded<AtomicBool>,
     searching: Padded<AtomicUsize>,
     asleep: AtomicUsize,
-    /// One of the sleepers dozes or has just woken. Set under the lock.
-    dozes: AtomicBool,
+    /// One of the sleepers naps, or has just ended its nap and counts as searching. Set under the lock.
+    napping: AtomicBool,
     sleepers: Mutex<Vec<Arc<Parker>>>,
 }
 
 impl Sleep {
-    /// No thread searches or sleeps. `quiet` says whether the first submission must call a worker.
+    /// No worker exists yet. `quiet` says whether the first submission must start one.
     pub(crate) fn new(quiet: bool) -> Sleep {
         Sleep {
             quiet: Padded(AtomicBool::new(quiet)),
             searching: Padded(AtomicUsize::new(0)),
             asleep: AtomicUsize::new(0),
-            dozes: AtomicBool::new(false),
+            napping: AtomicBool::new(false),
             sleepers: Mutex::new(Vec::new()),
         }
     }
 
-    /// Resets the state in a forked child, where all searching and sleeping threads are gone. `quiet` as for
-    /// [`Sleep::new`].
+    /// Resets the state in a forked child, where all workers are gone. `quiet` as for [`Sleep::new`].
     #[cfg(not(loom))]
     pub(crate) fn forget(&self, quiet: bool) {
         self.sleepers.lock().clear();
         self.asleep.store(0, Ordering::Relaxed);
         self.searching.store(0, Ordering::Relaxed);
-        self.dozes.store(false, Ordering::Relaxed);
+        self.napping.store(false, Ordering::Relaxed);
         self.quiet.store(quiet, Ordering::Relaxed);
     }
 
@@ -123,7 +150,8 @@ impl Sleep {
         self.asleep.load(Ordering::Relaxed) > 0
     }
 
-    /// Falls asleep unless `look` finds something. The caller counts as searching before and after.
+    /// Parks until woken or until the timeout ends, unless `look` finds something. The caller counts as searching before
+    /// and after.
     pub(crate) fn sleep(
         &self,
         parker: &Arc<Parker>,
@@ -134,7 +162,7 @@ impl Sleep {
         let mut sleepers = self.sleepers.lock();
         sleepers.push(Arc::clone(parker));
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        if self.searching.fetch_sub(1, Ordering::AcqRel) == 1 && !self.dozes() {
+        if self.searching.fetch_sub(1, Ordering::AcqRel) == 1 && !self.anyone_naps() {
             self.quiet.store(true, Ordering::Relaxed);
         }
         drop(sleepers);
@@ -143,28 +171,28 @@ impl Sleep {
             counters.parked();
             parker.park(timeout);
         }
-        self.get_up(parker);
+        self.stop_sleeping(parker);
     }
 
-    /// Whether a worker dozes.
-    pub(crate) fn dozes(&self) -> bool {
-        self.dozes.load(Ordering::Relaxed)
+    /// Whether a worker naps.
+    pub(crate) fn anyone_naps(&self) -> bool {
+        self.napping.load(Ordering::Relaxed)
     }
 
-    /// Sleeps for one nap, unless `look` finds something or another worker already dozes. Submitters wake no worker
-    /// meanwhile. The caller counts as searching before and after. Returns how the nap ended.
-    pub(crate) fn doze(
+    /// Parks for at most `length`, unless `look` finds something or another worker already naps. Submitters wake no
+    /// worker meanwhile. The caller counts as searching before and after. Returns how the nap ended.
+    pub(crate) fn nap(
         &self,
         parker: &Arc<Parker>,
-        nap: Duration,
+        length: Duration,
         counters: &ParkCounters,
         look: impl FnOnce() -> bool,
     ) -> Woken {
         let mut sleepers = self.sleepers.lock();
-        if self.dozes() {
+        if self.anyone_naps() {
             return Woken::Otherwise;
         }
-        self.dozes.store(true, Ordering::Relaxed);
+        self.napping.store(true, Ordering::Relaxed);
         sleepers.push(Arc::clone(parker));
         self.asleep.fetch_add(1, Ordering::Relaxed);
         self.searching.fetch_sub(1, Ordering::AcqRel);
@@ -172,15 +200,15 @@ impl Sleep {
         let mut woken = Woken::Otherwise;
         if !look() {
             counters.napped();
-            woken = parker.park(Some(nap));
+            woken = parker.park(Some(length));
         }
-        self.get_up(parker);
-        self.dozes.store(false, Ordering::Relaxed);
+        self.stop_sleeping(parker);
+        self.napping.store(false, Ordering::Relaxed);
         woken
     }
 
     /// Removes this worker from the sleepers and counts it as searching, unless the thread that woke it has done so.
-    fn get_up(&self, parker: &Arc<Parker>) {
+    fn stop_sleeping(&self, parker: &Arc<Parker>) {
         let mut sleepers = self.sleepers.lock();
         if let Some(at) = sleepers.iter().position(|sleeper| Arc::ptr_eq(sleeper, parker)) {
             sleepers.swap_remove(at);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_than_there_are() {
+    fn slots_are_limited() {
         let slots = Slots::new(2);
         let (a, b) = (slots.take(), slots.take());
         assert!(a.is_some() && b.is_some() && slots.take().is_none() && !slots.any_free());

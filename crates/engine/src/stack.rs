@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_stacks_are_seen_and_work_goes_elsewhere() {
+    fn short_stacks_are_detected_and_work_runs_on_another_thread() {
         let on = |size: usize| thread::Builder::new().stack_size(size).spawn(is_short).unwrap().join().unwrap();
         // The C library may reuse the stack of an exited thread for a new one that requested at least a quarter of its
         // size.

@@ -82,7 +82,7 @@ impl OnDevice {
 
 // SAFETY: the work is Send and Sync and only one thread takes it (see `take_work`); edges follow the rules of `edges`.
 unsafe impl Send for Task {}
-// SAFETY: as above.
+// SAFETY: shared references only reach atomics, the Sync work, and cells that one thread at a time accesses.
 unsafe impl Sync for Task {}
 
 impl Task {
@@ -143,7 +143,7 @@ pub struct TaskRef(NonNull<Task>);
 
 // SAFETY: it gives shared access to a task, which is Send and Sync, and the count is atomic.
 unsafe impl Send for TaskRef {}
-// SAFETY: as above.
+// SAFETY: a shared reference only gives shared access to the task, which is Sync.
 unsafe impl Sync for TaskRef {}
 
 impl TaskRef {

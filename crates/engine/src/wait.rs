@@ -25,7 +25,7 @@ const POLITE: Duration = Duration::from_micros(300);
 /// The longest park of an interruptible waiter, for signals that were delivered to another thread.
 const SIGNAL_BACKSTOP: Duration = Duration::from_millis(50);
 /// Minimum time between calls of the interrupt function while helping; a call may be expensive (Python takes the GIL).
-const ASK_INTERVAL: Duration = Duration::from_millis(2);
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(2);
 /// Number of planning rounds between two reads of the clock.
 const ROUNDS_PER_CLOCK: u32 = 256;
 
@@ -62,13 +62,13 @@ struct Waiter<'a> {
     target: &'a dyn WaitTarget,
     options: WaitOptions<'a>,
     waited: Waited,
-    asked: Option<Instant>,
+    interrupt_checked: Option<Instant>,
     rounds: u32,
 }
 
 impl<'a> Waiter<'a> {
     fn new(engine: &'a Engine, target: &'a dyn WaitTarget, options: WaitOptions<'a>) -> Self {
-        Waiter { engine, target, options, waited: Waited::default(), asked: None, rounds: 0 }
+        Waiter { engine, target, options, waited: Waited::default(), interrupt_checked: None, rounds: 0 }
     }
 
     fn wait(mut self) -> Result<Waited> {
@@ -83,7 +83,7 @@ impl<'a> Waiter<'a> {
                     }
                     self.rounds += 1;
                     if self.rounds.is_multiple_of(ROUNDS_PER_CLOCK) {
-                        self.ask_now_and_then(Instant::now())?;
+                        self.check_interrupt_periodically(Instant::now())?;
                     }
                 }
                 fed => {
@@ -111,7 +111,7 @@ impl<'a> Waiter<'a> {
     fn help(&mut self) -> Result<bool> {
         let state = &*self.engine.state;
         if self.attend_devices() {
-            self.ask_now_and_then(Instant::now())?;
+            self.check_interrupt_periodically(Instant::now())?;
             return Ok(true);
         }
         if state.ready.is_empty() && !state.jobs.any_open() || self.leaves_to_workers() {
@@ -119,7 +119,7 @@ impl<'a> Waiter<'a> {
         }
         let Some(slot) = state.slots.take() else { return Ok(false) };
         let start = Instant::now();
-        self.asked.get_or_insert(start);
+        self.interrupt_checked.get_or_insert(start);
         let helped = match state.ready.take(self.wish(), &state.ledger) {
             Some(task) => {
                 self.engine.share_work();
@@ -149,7 +149,7 @@ impl<'a> Waiter<'a> {
             }
             let now = Instant::now();
             self.waited.helped += now - start;
-            self.ask_now_and_then(now)?;
+            self.check_interrupt_periodically(now)?;
         }
         Ok(helped)
     }
@@ -172,14 +172,14 @@ impl<'a> Waiter<'a> {
     fn idle(&mut self, fed: Fed) -> Result<()> {
         self.engine.share_work();
         let start = Instant::now();
-        self.asked.get_or_insert(start);
+        self.interrupt_checked.get_or_insert(start);
         let woken = if self.spin(start, fed) { Woken::Called } else { self.park(fed) };
         let now = Instant::now();
         self.waited.parked += now - start;
         match woken {
             Woken::Called => Ok(()),
-            Woken::Signalled => self.ask(now),
-            Woken::Otherwise => self.ask_now_and_then(now),
+            Woken::Signalled => self.check_interrupt(now),
+            Woken::Otherwise => self.check_interrupt_periodically(now),
         }
     }
 
@@ -250,13 +250,17 @@ impl<'a> Waiter<'a> {
         state.signals.waiters.park(&parker::current(), &is_time, timeout, &state.signals.counters)
     }
 
-    fn ask_now_and_then(&mut self, now: Instant) -> Result<()> {
+    fn check_interrupt_periodically(&mut self, now: Instant) -> Result<()> {
         // The first call only starts the interval: most waits end before it does.
-        if now - *self.asked.get_or_insert(now) >= ASK_INTERVAL { self.ask(now) } else { Ok(()) }
+        if now - *self.interrupt_checked.get_or_insert(now) >= INTERRUPT_INTERVAL {
+            self.check_interrupt(now)
+        } else {
+            Ok(())
+        }
     }
 
-    fn ask(&mut self, now: Instant) -> Result<()> {
-        self.asked = Some(now);
+    fn check_interrupt(&mut self, now: Instant) -> Result<()> {
+        self.interrupt_checked = Some(now);
         match self.options.interrupt {
             // The frontend may wait for a lock that a forking thread holds.
             Some(interrupt) if gate::outside(interrupt) => {

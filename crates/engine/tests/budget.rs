@@ -130,7 +130,7 @@ fn peak(engine: &Engine, graph: &Graph, sync: bool) -> usize {
 }
 
 #[test]
-fn the_peak_is_that_of_the_budget_or_of_the_sync_run() {
+fn the_peak_is_bounded_by_the_budget_or_the_sync_run() {
     for seed in 0..6 {
         let graph = wide_graph(500, seed);
         let sync = peak(&engine_with(Config { mode: Mode::Sync, ..Config::default() }), &graph, true);
@@ -155,7 +155,7 @@ fn the_peak_is_that_of_the_budget_or_of_the_sync_run() {
 }
 
 #[test]
-fn a_generous_budget_holds_nobody_back() {
+fn a_large_budget_defers_no_task() {
     let graph = wide_graph(2000, 77);
     let engine = engine_with(Config { workers: 2, budget: Some(1 << 40), prefetch: usize::MAX, ..Config::default() });
     peak(&engine, &graph, false);
@@ -248,13 +248,13 @@ fn start_ahead(size: usize, expected: [usize; 2]) {
 }
 
 #[test]
-fn a_loop_draws_one_turn_ahead_unless_they_are_small() {
+fn a_loop_draws_one_iteration_ahead_unless_draws_are_small() {
     start_ahead(3 << 20, [1, 1]);
     start_ahead(1000, [20, 20]);
 }
 
 #[test]
-fn raising_the_limit_lets_the_held_back_start() {
+fn raising_the_limit_starts_deferred_tasks() {
     let engine = engine_with(Config { workers: 2, budget: Some(10), ..Config::default() });
     let (go, ran) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (wait_for, count) = (Arc::clone(&go), Arc::clone(&ran));

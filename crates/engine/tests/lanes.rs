@@ -165,7 +165,7 @@ fn followers_are_enqueued_before_anything_has_passed() {
 }
 
 #[test]
-fn what_finds_no_memory_waits_for_what_is_under_way() {
+fn a_task_without_memory_waits_for_outstanding_tasks() {
     let bench = Bench::new(Mode::Async);
     let (_first, _) = bench.spawn(0, 0, &[]);
     soon("the first is enqueued", || bench.table.last_ticket() == [1, 0]);
@@ -200,7 +200,7 @@ impl WaitTarget for Done {
 
 /// Without threads the waiter enqueues, and notices what has passed.
 #[test]
-fn a_waiter_does_it_all_in_the_modes_without_threads() {
+fn a_waiter_does_everything_in_modes_without_threads() {
     for mode in [Mode::Sync, Mode::Seeded(3)] {
         let bench = Bench::new(mode);
         let (first, _) = bench.spawn(0, 0, &[]);

@@ -42,7 +42,7 @@ struct Plain(UnsafeCell<u32>);
 
 // SAFETY: the tests check whether accesses are ordered; loom fails the test if they are not.
 unsafe impl Sync for Plain {}
-// SAFETY: as above.
+// SAFETY: a number may move between threads.
 unsafe impl Send for Plain {}
 
 impl Plain {
@@ -87,7 +87,7 @@ fn a_published_value_carries_its_buffer() {
 }
 
 #[test]
-fn the_ring_hands_over_slots_both_ways() {
+fn the_ring_transfers_slots_in_both_directions() {
     bounded(3, || {
         let ring = Arc::new(Ring::<u64>::new(2));
         let producer = Arc::clone(&ring);
@@ -129,7 +129,7 @@ struct Node {
 
 // SAFETY: edges follow the rules of their module, which loom checks.
 unsafe impl Sync for Node {}
-// SAFETY: as above.
+// SAFETY: a node may move between threads while it has no edges.
 unsafe impl Send for Node {}
 
 impl Node {
@@ -199,7 +199,7 @@ fn a_follower_is_enqueued_and_settled_once() {
                 // SAFETY: each list is closed once; the nodes live until the end of the model.
                 unsafe { before[0].successors.close(|to, late| visit(to, late, false, &before[0])) };
                 before[1].value.write(10);
-                // SAFETY: as above.
+                // SAFETY: each list is closed once; the nodes live until the end of the model.
                 unsafe { before[1].successors.close(|to, late| visit(to, late, true, &before[1])) };
             })
         };
@@ -272,7 +272,7 @@ fn submit(bell: &Bell) {
 }
 
 #[test]
-fn a_submission_never_finds_a_worker_asleep_for_good() {
+fn a_submission_never_leaves_all_workers_asleep() {
     bounded(3, || {
         let bell =
             Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });
@@ -286,7 +286,7 @@ fn a_submission_never_finds_a_worker_asleep_for_good() {
 }
 
 #[test]
-fn of_two_workers_one_notices_a_submission() {
+fn one_of_two_workers_notices_a_submission() {
     bounded(3, || {
         let bell =
             Arc::new(Bell { sleep: Sleep::new(false), tail: AtomicUsize::new(0), counters: ParkCounters::default() });

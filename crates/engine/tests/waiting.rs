@@ -156,7 +156,7 @@ fn pieces_run_on_several_threads_but_never_on_more_than_there_are_slots() {
 }
 
 #[test]
-fn whoever_is_free_joins_a_split() {
+fn idle_threads_join_a_split() {
     let engine = engine(Mode::Async, 2);
     engine.spawn(call(|team| team.split(40, &|_| std::thread::sleep(Duration::from_millis(1)))), &[]);
     wait_all(&engine);
@@ -213,7 +213,7 @@ fn an_interrupt_ends_the_wait_and_leaves_the_engine_usable() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_is_answered_at_once() {
+fn a_signal_interrupts_the_wait_immediately() {
     static SIGNALS: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn note(_signal: libc::c_int) {
         SIGNALS.fetch_add(1, Ordering::SeqCst);
@@ -284,7 +284,7 @@ fn until(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn submissions_reach_sleeping_workers_without_anybody_waiting() {
+fn submissions_wake_sleeping_workers_without_a_waiter() {
     let ran = Arc::new(AtomicUsize::new(0));
     let feeder = Arc::new(Counting {
         submitted: AtomicUsize::new(0),
@@ -350,7 +350,7 @@ impl WaitTarget for Done<'_> {
 }
 
 #[test]
-fn a_worker_naps_while_waiters_plan_and_still_sees_to_what_nobody_waits_for() {
+fn a_worker_naps_while_waiters_plan_and_still_runs_other_work() {
     for workers in [1, 3] {
         let feeder = Arc::new(OnTheSpot::default());
         let engine = Engine::new(Config { workers, ..Config::default() }, feeder.clone());
@@ -454,7 +454,7 @@ fn the_number_of_workers_can_change_while_they_work() {
 }
 
 #[test]
-fn after_a_shutdown_waiters_run_what_is_left() {
+fn after_a_shutdown_waiters_run_the_remaining_tasks() {
     let engine = engine(Mode::Async, 2);
     let before = engine.spawn(call(|_| ()), &[]);
     engine.shutdown();
@@ -466,7 +466,7 @@ fn after_a_shutdown_waiters_run_what_is_left() {
 }
 
 #[test]
-fn dropping_the_engine_fails_what_never_ran() {
+fn dropping_the_engine_fails_unstarted_tasks() {
     let value = Arc::new(Value::default());
     let engine = engine(Mode::Sync, 1);
     let first = engine.spawn(TaskSpec { work: Box::new(Panics(Arc::clone(&value))), source: false }, &[]);

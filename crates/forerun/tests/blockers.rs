@@ -17,7 +17,7 @@ fn slow() -> Array {
 }
 
 #[test]
-fn waits_are_noted_by_line() {
+fn waits_are_recorded_by_line() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     reset_blockers();
     for _ in 0..2 {
@@ -41,7 +41,7 @@ fn waits_are_noted_by_line() {
 }
 
 #[test]
-fn no_sync_refuses_what_is_there_too() {
+fn no_sync_rejects_reads_of_ready_values() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let x = ones(&[2]).sum();
     x.wait_to_read().unwrap();

@@ -41,7 +41,7 @@ fn run(program: u64, rows: usize, columns: usize, place: Place) -> Vec<(DType, V
         }
         let made = match dice.roll(4) {
             0 => Ok(Some(put(&x, to))),
-            _ => forerun::device::on_device(x.device(), || step(&mut dice, &x, &y, rows, columns)),
+            _ => forerun::device::on_device(x.device(), || step(&mut dice, &x, &y, rows, columns)).unwrap(),
         };
         if let Ok(Some(made)) = made {
             if place == Place::Plainly {

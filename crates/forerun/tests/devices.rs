@@ -35,7 +35,7 @@ const ALONE: Device = Device::Gpu(2);
 const FULL: Device = Device::Gpu(3);
 
 #[test]
-fn there_and_back_again() {
+fn transfers_round_trip() {
     slow_devices();
     for size in [0, 1, 5, 1000, 100_000] {
         let x = normal(&[size]);
@@ -53,7 +53,7 @@ fn devices_of_the_host_are_distinct() {
     let y = to(&x, Device::Cpu(1));
     assert_eq!(y.device(), Device::Cpu(1));
     let error = ops::pointwise(Point::Add, &[(&x).into(), (&y).into()], Loc::caller()).err().unwrap();
-    assert!(error.to_string().contains("add: the operands live on cpu(0) and cpu(1)"), "{error}");
+    assert!(error.to_string().contains("add: operands are on cpu(0) and cpu(1)"), "{error}");
     assert_eq!(bits(&(&y + &y)), bits(&(&x + &x)));
 }
 
@@ -78,16 +78,23 @@ fn sources_follow_the_current_device() {
     forerun::seed(3);
     let here = (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]));
     forerun::seed(3);
-    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2])));
+    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]))).unwrap();
     assert_eq!((there.0.device(), there.2.device()), (GPU, GPU));
     assert_eq!(bits(&here.0), bits(&there.0));
     assert_eq!(bits(&here.1), bits(&there.1));
     assert_eq!(bits(&here.2), bits(&there.2));
 }
 
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    slow_devices();
+    let error = on_device(Device::Gpu(9), || ()).unwrap_err();
+    assert_eq!(error.to_string(), "no device gpu(9): 4 GPUs are present");
+}
+
 /// A bad index is detected when the lane reaches it, long after later commands were enqueued.
 #[test]
-fn a_failure_that_comes_late_reaches_its_dependents_and_nobody_else() {
+fn a_late_failure_reaches_only_its_dependents() {
     slow_devices();
     let table = to(&normal(&[10, 4]), GPU);
     let good = to(&normal(&[3, 4]), GPU);
@@ -141,7 +148,7 @@ fn running_ahead_costs_no_memory() {
 
 /// An allocation that does not fit waits for outstanding tasks; it fails only if it can never fit.
 #[test]
-fn memory_is_waited_for_and_then_refused() {
+fn allocations_wait_for_memory_and_then_fail() {
     slow_devices();
     let quarter = MEMORY / 4 / 4;
     let kept = to(&ones(&[quarter]), FULL);
@@ -152,7 +159,7 @@ fn memory_is_waited_for_and_then_refused() {
         drop(parts);
         sum.wait_to_read().unwrap();
     }
-    let huge = on_device(FULL, || ones(&[MEMORY]));
+    let huge = on_device(FULL, || ones(&[MEMORY])).unwrap();
     let error = huge.wait_to_read().unwrap_err().to_string();
     assert!(error.contains("on gpu(3)") && error.contains("devices.rs:"), "{error}");
     assert!(error.contains("are held by"), "names who holds the memory: {error}");
@@ -161,7 +168,7 @@ fn memory_is_waited_for_and_then_refused() {
 }
 
 #[test]
-fn waits_between_lanes_that_say_nothing_new_are_left_out() {
+fn redundant_waits_between_lanes_are_skipped() {
     slow_devices();
     let before = device_stats(GPU).unwrap();
     let big = normal(&[10_000]);
@@ -199,7 +206,7 @@ fn gradients_flow_between_devices() {
 }
 
 #[test]
-fn elements_that_others_keep_on_a_device_are_copied_there() {
+fn foreign_device_elements_are_copied_on_the_device() {
     slow_devices();
     let mut theirs: Vec<f32> = (0..24).map(|i| i as f32).collect();
     let dense = Layout::dense(Shape::of(&[2, 3, 4]));
@@ -225,7 +232,7 @@ fn elements_that_others_keep_on_a_device_are_copied_there() {
 }
 
 #[test]
-fn the_memory_of_a_simulated_device_is_shared_with_nobody() {
+fn simulated_device_memory_is_not_exported() {
     slow_devices();
     assert_eq!((forerun::frontend::cuda_number(GPU), forerun::frontend::cuda_number(Device::Cpu(0))), (None, None));
     forerun::frontend::settle_device(GPU).unwrap();

@@ -67,7 +67,7 @@ fn a_value_at_rest_is_written_without_a_record() {
 }
 
 #[test]
-fn what_holds_the_value_keeps_what_it_held() {
+fn other_holders_keep_the_old_value() {
     let _alone = alone();
     for n in SIZES {
         let x = at_rest(n);
@@ -83,7 +83,7 @@ fn what_holds_the_value_keeps_what_it_held() {
 }
 
 #[test]
-fn what_was_submitted_before_reads_what_was_there() {
+fn earlier_submissions_read_the_old_value() {
     let _alone = alone();
     for n in SIZES {
         let x = at_rest(n);
@@ -105,7 +105,7 @@ fn what_was_submitted_before_reads_what_was_there() {
 
 /// Each iteration writes the first element and then the last, so a reader sees them at most one apart.
 #[test]
-fn other_threads_see_whole_writes_in_their_order() {
+fn other_threads_see_whole_writes_in_order() {
     let _alone = alone();
     const TURNS: usize = 3000;
     for n in SIZES {
@@ -148,7 +148,7 @@ fn other_threads_see_whole_writes_in_their_order() {
 }
 
 #[test]
-fn what_threads_write_to_their_frozen_arrays_is_their_own() {
+fn writes_to_frozen_arrays_are_private() {
     let _alone = alone();
     for n in SIZES {
         let x = at_rest(n);
@@ -192,7 +192,7 @@ fn a_failed_array_stays_failed_and_names_both_lines() {
 }
 
 #[test]
-fn who_wants_to_see_submissions_sees_them() {
+fn observers_see_all_submissions() {
     let _alone = alone();
     let x = at_rest(300);
     note_submissions(true);
@@ -206,7 +206,7 @@ fn who_wants_to_see_submissions_sees_them() {
 }
 
 #[test]
-fn writing_an_array_to_itself_is_nothing_to_do() {
+fn assigning_an_array_to_itself_does_nothing() {
     let _alone = alone();
     let x = ones(&[300]) * 2.0;
     let part = || x.at(&[Index::Slice { start: Some(3), stop: Some(9), step: 1 }]);

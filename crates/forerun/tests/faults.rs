@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const PYTHON: [&str; 4] = ["file.", "function.", "await.", "fork."];
 
 /// Maximum number of hits of a site that are made to fail, one run each.
-const MOST: u64 = 40;
+const MOST_HITS: u64 = 40;
 
 /// Sites that the synchronous engine cannot reach: a kernel has one record, so that none is run record by record, and
 /// an array is settled before it can be awaited.
@@ -186,7 +186,7 @@ fn run_program(subject: Subject, site: &Site, how: How) {
         level()
     };
     let (mut hit, mut nth, mut missed) = (0, 0, 0);
-    while nth < MOST {
+    while nth < MOST_HITS {
         nth += 1;
         // Records of an aborted run must not meet the next fault.
         let _ = wait_all();
@@ -267,7 +267,7 @@ fn found_twice(subject: Subject) -> (bool, bool) {
 fn run_unread(subject: Subject, site: &Site, how: How) {
     let former = set_drop_dead(false);
     let mut told = 0;
-    for nth in 1..=MOST {
+    for nth in 1..=MOST_HITS {
         let n = if site.name == "plan.make" { 50_000 + 8 * nth as usize + how as usize } else { 40_000 };
         fail::arm(site.name, nth, how).unwrap();
         // Copying host data in fails in the call.
@@ -294,7 +294,7 @@ fn run_unread(subject: Subject, site: &Site, how: How) {
 }
 
 #[test]
-fn every_site_in_every_way() {
+fn every_site_with_every_kind_of_failure() {
     let _alone = alone();
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -353,7 +353,7 @@ fn run_unreached(site: &Site) {
 fn run_children(site: &Site) {
     for nth in ["1", "2"] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_program_of_its_own", "--include-ignored"])
+            .args(["--exact", "a_program_in_a_child_process", "--include-ignored"])
             .env("FORERUN_TEST_FAULTS", format!("{}=error@{nth}", site.name))
             .env("FORERUN_NUM_THREADS", "2")
             .stdout(Stdio::piped())
@@ -374,7 +374,7 @@ fn run_children(site: &Site) {
 
 #[test]
 #[ignore = "started by another test, in a process whose threads cannot be started"]
-fn a_program_of_its_own() {
+fn a_program_in_a_child_process() {
     let _alone = alone();
     let found = read(&program(40_000).unwrap());
     assert_eq!(found.iter().filter(|r| r.is_err()).count(), 4);
@@ -468,7 +468,7 @@ fn run_checkpoint(site: &Site, how: How) {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("net");
     let net = nn::Dense::new(3).in_units(20);
-    net.initialize(nn::Init::Xavier).unwrap();
+    net.initialize(nn::Init::Xavier(nn::Scaling::default())).unwrap();
     let values = || net.parameters().iter().map(|p| p.array().unwrap().to_vec().unwrap()).collect::<Vec<_>>();
     nn::save(&net.parameters(), &path).unwrap();
     nn::load(&net.parameters(), &path).unwrap();
@@ -493,7 +493,7 @@ fn run_checkpoint(site: &Site, how: How) {
 }
 
 #[test]
-fn each_failure_is_told_once() {
+fn each_failure_is_reported_once() {
     let _alone = alone();
     for _ in 0..20 {
         let made = program(40_000).unwrap();

@@ -5,7 +5,7 @@ use forerun::{Array, ones};
 type Maker = fn(&Array) -> Array;
 
 #[test]
-fn handles_that_go_leave_the_rest() {
+fn dropping_a_handle_keeps_the_others() {
     let makers: [(&str, Maker); 3] =
         [("clone", Array::clone), ("detach", Array::detach), ("view", |x| x.reshape(&[-1, 10]))];
     for (kind, make) in makers {

@@ -34,7 +34,7 @@ fn bad(n: usize) -> Array {
 }
 
 #[test]
-fn what_is_refused_when_it_is_called() {
+fn errors_at_the_call_name_their_line() {
     let _alone = alone();
     type Call = (u32, Box<dyn Fn()>);
     let x = || ones(&[2, 3]);
@@ -53,7 +53,7 @@ fn what_is_refused_when_it_is_called() {
 }
 
 #[test]
-fn what_fails_when_it_runs() {
+fn errors_at_run_time_name_both_lines() {
     let _alone = alone();
     for n in [3, 100_000] {
         let (x, submitted) = (bad(n) * 2.0 + 1.0, line!());
@@ -69,7 +69,7 @@ fn what_fails_when_it_runs() {
 }
 
 #[test]
-fn what_was_cancelled_or_forbidden() {
+fn cancelled_records_and_forbidden_waits_name_their_line() {
     let _alone = alone();
     let factor = full(&[600, 600], 1e-3, forerun::DType::F32);
     let product = (0..12).fold(factor.clone(), |y, _| y.matmul(&factor));
@@ -84,7 +84,7 @@ fn what_was_cancelled_or_forbidden() {
 }
 
 #[test]
-fn gradients_and_files() {
+fn gradient_and_file_errors_name_their_line() {
     let _alone = alone();
     let x = ones(&[3]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();

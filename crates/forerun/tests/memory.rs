@@ -31,7 +31,7 @@ fn slow(products: usize) -> Array {
 }
 
 #[test]
-fn lines_are_named_with_what_they_hold() {
+fn holders_are_reported_by_line() {
     let _alone = alone();
     let (kept, line): (Vec<Array>, u32) = ((0..3).map(|_| ones(&[1024, 1024])).collect(), line!());
     let small = ones(&[16]);
@@ -47,7 +47,7 @@ fn lines_are_named_with_what_they_hold() {
 }
 
 #[test]
-fn what_is_donated_moves_to_the_line_that_took_it() {
+fn donated_buffers_are_charged_to_the_new_line() {
     let _alone = alone();
     let (mut x, made) = (ones(&[1024, 1024]), line!());
     x.wait_to_read().unwrap();
@@ -115,7 +115,7 @@ fn a_loop_that_feeds_host_data_stays_bounded() {
 }
 
 #[test]
-fn what_the_program_keeps_holds_nobody() {
+fn arrays_that_the_program_holds_do_not_block() {
     let _alone = alone();
     let before = memory_stats().held_by_host.times;
     let batch = vec![1.0f32; MIB];
@@ -129,7 +129,7 @@ fn what_the_program_keeps_holds_nobody() {
 }
 
 #[test]
-fn a_held_copy_can_be_interrupted() {
+fn a_blocked_copy_can_be_interrupted() {
     let _alone = alone();
     if *engine().mode() != Mode::Async {
         return;
@@ -147,7 +147,7 @@ fn a_held_copy_can_be_interrupted() {
 }
 
 #[test]
-fn a_full_window_holds_and_can_be_interrupted() {
+fn a_full_window_blocks_and_can_be_interrupted() {
     let _alone = alone();
     if *engine().mode() != Mode::Async {
         return;
@@ -203,7 +203,7 @@ fn running_ahead_costs_no_memory() {
 }
 
 #[test]
-fn a_failed_allocation_names_who_holds_the_most() {
+fn a_failed_allocation_names_the_largest_holder() {
     let _alone = alone();
     let (kept, line) = (ones(&[4096, 1024]), line!());
     kept.wait_to_read().unwrap();

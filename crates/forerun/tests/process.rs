@@ -64,7 +64,7 @@ fn is_well(pid: libc::pid_t) -> bool {
 }
 
 #[test]
-fn a_child_reads_what_is_there_and_computes_on() {
+fn a_child_reads_finished_values_and_computes() {
     let _alone = alone();
     let x = normal(&[300, 300]);
     let ready = &x + 1.0;
@@ -111,7 +111,7 @@ fn forks_while_other_threads_submit_and_wait() {
 }
 
 #[test]
-fn children_draw_numbers_of_their_own() {
+fn forked_children_draw_different_numbers() {
     let _alone = alone();
     let drawn = || uniform(&[4]).to_vec().unwrap();
     seed(5);
@@ -130,7 +130,7 @@ fn children_draw_numbers_of_their_own() {
 }
 
 #[test]
-fn what_is_cancelled_fails_with_its_line() {
+fn cancelled_records_fail_with_their_line() {
     let _alone = alone();
     let x = normal(&[400, 400]);
     x.wait_to_read().unwrap();

@@ -39,7 +39,7 @@ fn threads() -> usize {
 }
 
 #[test]
-fn values_do_not_depend_on_it() {
+fn values_do_not_depend_on_the_number_of_threads() {
     let _one = ONE.lock().unwrap();
     let before = set_num_threads(1).unwrap();
     let expected = program();
@@ -100,7 +100,7 @@ fn threads_come_and_go() {
 }
 
 #[test]
-fn at_least_one_is_needed() {
+fn at_least_one_thread_is_required() {
     let error = set_num_threads(0).unwrap_err();
-    assert_eq!(error.to_string(), "set_num_threads: at least one thread must compute, not 0");
+    assert_eq!(error.to_string(), "set_num_threads: threads must be at least 1, got 0");
 }

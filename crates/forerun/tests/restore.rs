@@ -1,6 +1,7 @@
 //! Restoring: after a failed write only that write is lost.
 
 use forerun::memory::memory_stats;
+use forerun::nn::rules::{Preparation, WeightUpdate};
 use forerun::runtime::{Mode, cancel_pending, engine};
 use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
@@ -32,7 +33,7 @@ fn count(n: usize) -> Vec<f64> {
 }
 
 #[test]
-fn a_failed_write_is_taken_back() {
+fn a_failed_write_is_undone() {
     let _alone = alone();
     for n in SIZES {
         for pending in [false, true] {
@@ -53,7 +54,7 @@ fn a_failed_write_is_taken_back() {
 }
 
 #[test]
-fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
+fn writes_after_a_failed_one_are_undone_and_earlier_ones_stay() {
     let _alone = alone();
     for fuse in [true, false] {
         let former = forerun::runtime::set_fuse(fuse);
@@ -73,7 +74,7 @@ fn writes_after_the_failed_one_are_taken_back_too_and_those_before_stay() {
 }
 
 #[test]
-fn parts_that_were_written_are_taken_back() {
+fn failed_writes_to_parts_are_undone() {
     let _alone = alone();
     for n in SIZES {
         let x = arange(0.0, n as f64, 1.0);
@@ -88,7 +89,7 @@ fn parts_that_were_written_are_taken_back() {
 }
 
 #[test]
-fn a_value_with_no_value_before_it_cannot_be_restored() {
+fn a_value_without_a_predecessor_cannot_be_restored() {
     let _alone = alone();
     for n in SIZES {
         let line = line!() + 1;
@@ -96,7 +97,10 @@ fn a_value_with_no_value_before_it_cannot_be_restored() {
         let error = x.restore().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Index);
         let text = error.to_string();
-        assert!(text.starts_with("restore: no value from before the failure is left") && text.contains("take: index"));
+        assert!(
+            text.starts_with("restore: no value from before the failed write is available")
+                && text.contains("take: index")
+        );
         assert!(text.contains(&format!("{}:{line}", file!())), "{text}");
         let y = ones(&[n]);
         y.assign(&x);
@@ -109,7 +113,7 @@ fn a_value_with_no_value_before_it_cannot_be_restored() {
 }
 
 #[test]
-fn what_was_cancelled_is_taken_back() {
+fn cancelled_writes_are_undone() {
     let _alone = alone();
     let mut x = arange(0.0, 360_000.0, 1.0);
     x.wait_to_read().unwrap();
@@ -126,7 +130,7 @@ fn what_was_cancelled_is_taken_back() {
 }
 
 #[test]
-fn the_price_is_paid_by_failures_alone() {
+fn only_failures_cost_memory() {
     let _alone = alone();
     let n = 1 << 20;
     let bytes = 4 * n;
@@ -164,10 +168,11 @@ fn a_failed_update_leaves_weights_and_states() {
     let _alone = alone();
     for n in SIZES {
         let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones(&[n]));
-        let how = ops::Preparation { rescale: 1.0, clip: None };
-        let loc = Loc::caller();
+        let preparation = Preparation { rescale: 1.0, clip: None };
         let step = |grad: &Array| {
-            ops::sgd_update(&[&weight], &[grad], Some(&[&momentum]), &[0.5], &[0.1], 0.9, how, loc).unwrap();
+            let (weights, gradients): (&[&Array], &[&Array]) = (&[&weight], &[grad]);
+            let update = WeightUpdate { weights, gradients, rates: &[0.5], decays: &[0.1], preparation };
+            update.sgd(Some(&[&momentum]), 0.9, None, Loc::caller()).unwrap();
         };
         step(&ones(&[n]));
         let good = (values(&weight), values(&momentum));

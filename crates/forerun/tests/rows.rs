@@ -18,7 +18,7 @@ fn add(base: &Array, indices: &Array, updates: &Array) -> Array {
 }
 
 #[test]
-fn only_what_depends_on_a_bad_index_fails() {
+fn only_dependents_of_a_bad_index_fail() {
     for n in [5, 100_000] {
         let x = arange(0.0, n as f64, 1.0);
         let good = arange(0, n, 1);
@@ -46,7 +46,7 @@ fn only_what_depends_on_a_bad_index_fails() {
 }
 
 #[test]
-fn a_failure_nobody_reads_is_reported() {
+fn an_unread_failure_is_reported() {
     for n in [5, 100_000] {
         let error = {
             drop(take(&ones(&[n]), &(arange(0, n as i64, 1) - n as i64 * 2)));
@@ -57,7 +57,7 @@ fn a_failure_nobody_reads_is_reported() {
 }
 
 #[test]
-fn what_is_added_to_is_whole_or_untouched() {
+fn a_failed_scatter_leaves_the_base_unchanged() {
     for n in [6usize, 60_000] {
         let (base, updates) = (ones(&[n]), ones(&[n]) * 2.0);
         let mut places = vec![0.0f32; n];
@@ -79,7 +79,7 @@ fn what_is_added_to_is_whole_or_untouched() {
 }
 
 #[test]
-fn a_base_nobody_holds_is_written_in_place() {
+fn an_unheld_base_is_written_in_place() {
     let n = 100_000;
     let indices = arange(0, n, 2);
     indices.wait_to_read().unwrap();
@@ -96,7 +96,7 @@ fn a_base_nobody_holds_is_written_in_place() {
 }
 
 #[test]
-fn mistakes_known_at_once_raise_at_once() {
+fn invalid_arguments_raise_immediately() {
     let x = ones(&[2, 3]);
     let text = |made: forerun::Result<Array>| made.err().unwrap().to_string();
     let at = Loc::UNKNOWN;

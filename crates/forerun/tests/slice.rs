@@ -81,7 +81,7 @@ fn snapshots_do_not_change() {
 }
 
 #[test]
-fn shape_errors_come_at_once() {
+fn shape_errors_are_immediate() {
     let (a, b) = (ones(&[2, 3]), ones(&[4]));
     let error = ops::pointwise(Point::Add, &[Arg::Array(&a), Arg::Array(&b)], Loc::UNKNOWN).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Value);
@@ -132,7 +132,7 @@ fn thousands_of_arrays_are_concatenated() {
 }
 
 #[test]
-fn only_what_depends_on_a_failure_fails() {
+fn only_dependents_of_a_failure_fail() {
     let x = ones(&[100_000]);
     let big = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
     let bad = big.at(&[Index::At(0)]) * 1.0;

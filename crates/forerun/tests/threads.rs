@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 #[test]
-fn eight_threads_hand_values_round() {
+fn eight_threads_pass_values_around() {
     const THREADS: usize = 8;
     const TURNS: usize = 300;
     for size in [2usize, 100, 20_000] {
@@ -66,7 +66,7 @@ fn wait_all_covers_other_threads() {
 }
 
 #[test]
-fn waiting_for_an_intermediate_lets_the_rest_go_on() {
+fn waiting_for_an_intermediate_does_not_wait_for_the_rest() {
     let a = normal(&[600, 600]);
     a.wait_to_read().unwrap();
     let first = &a + 1.0;
@@ -81,7 +81,7 @@ fn waiting_for_an_intermediate_lets_the_rest_go_on() {
 }
 
 #[test]
-fn windows_of_ended_threads_are_still_taken() {
+fn windows_of_ended_threads_are_still_planned() {
     let x = std::thread::spawn(|| array(&[1.0, 2.0], &[2]) + 1.0).join().unwrap();
     let y = std::thread::spawn(|| normal(&[300, 300]).sum()).join().unwrap();
     assert_eq!(x.to_vec().unwrap(), [2.0, 3.0]);
@@ -93,7 +93,7 @@ fn windows_of_ended_threads_are_still_taken() {
 }
 
 #[test]
-fn one_cell_changed_from_many_threads_stays_whole() {
+fn one_cell_written_by_many_threads_stays_consistent() {
     let x = ones(&[1000]);
     let threads: Vec<_> = (0..4)
         .map(|_| {
@@ -162,7 +162,7 @@ fn wait_all_ends_while_others_go_on() {
 }
 
 #[test]
-fn reading_what_another_thread_changes_waits_for_the_newer_value() {
+fn a_read_waits_for_the_newer_value_of_another_thread() {
     let x = ones(&[5000]);
     let mut mine = x.clone();
     let writer = std::thread::spawn(move || {
@@ -178,7 +178,7 @@ fn reading_what_another_thread_changes_waits_for_the_newer_value() {
 }
 
 #[test]
-fn slots_used_by_other_threads_are_taken_again_safely() {
+fn slots_used_by_other_threads_are_reused_safely() {
     // Host arrays of one thread, read and dropped by another: their slots are reclaimed through the balance alone.
     let (sender, receiver) = mpsc::sync_channel::<Array>(4);
     let reader = std::thread::spawn(move || {
@@ -203,7 +203,7 @@ fn slots_used_by_other_threads_are_taken_again_safely() {
 }
 
 #[test]
-fn a_value_does_not_wait_for_what_it_does_not_need() {
+fn a_value_does_not_wait_for_unrelated_records() {
     let a = normal(&[500, 500]);
     let mut slow = a.matmul(&a);
     for _ in 0..150 {
@@ -219,7 +219,7 @@ fn a_value_does_not_wait_for_what_it_does_not_need() {
 }
 
 #[test]
-fn what_is_woken_may_submit_and_is_told_that_it_may_not_wait() {
+fn a_woken_task_may_submit_but_not_wait() {
     use std::sync::{Arc, Mutex};
     use std::task::{Wake, Waker};
     struct Submits(Mutex<mpsc::Sender<(Array, forerun::Result<()>)>>);
@@ -247,7 +247,7 @@ fn what_is_woken_may_submit_and_is_told_that_it_may_not_wait() {
 }
 
 #[test]
-fn a_gradient_of_the_users_own_may_wait() {
+fn a_user_defined_gradient_may_wait() {
     use forerun::grad::{self, GradReq};
     use std::sync::Arc;
     let threads: Vec<_> = (0..4)

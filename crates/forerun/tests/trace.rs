@@ -5,7 +5,7 @@ use forerun::{DType, full};
 use std::collections::HashMap;
 
 #[test]
-fn what_is_submitted_is_run() {
+fn submitted_records_run() {
     let w = full(&[300, 300], 1e-3, DType::F32);
     w.wait_to_read().unwrap();
     start_trace(1 << 12).unwrap();

@@ -87,7 +87,7 @@ pub fn mark_variable(x: &Array, grad: &Array, req: GradReq, loc: Loc) -> Result<
     let dims: Vec<isize> = base.shape().iter().map(|d| *d as isize).collect();
     let same_order = x.layout().is_dense() && grad.layout().is_dense();
     if !same_order && x.layout() != base.layout() {
-        let text = "the gradient of a view must lie as the view does: copy the view first";
+        let text = "the gradient of a view must have the layout of the view: copy the view first";
         return Err(Error::new(ErrorKind::Value, text).in_op(NAME));
     }
     let grad = if x.layout() == base.layout() { grad.clone() } else { ops::reshape(grad, &dims, loc)? };

@@ -135,7 +135,7 @@ impl Walk {
                 Some(grad) if grad.dtype() != head.dtype() => ops::cast(grad, head.dtype(), loc)?,
                 Some(grad) => grad.clone(),
                 None if head.dtype().kind() == Kind::Complex => {
-                    return fail(format!("a {} head needs a gradient of its own, or a real part", head.dtype()));
+                    return fail(format!("a {} head needs an explicit gradient", head.dtype()));
                 }
                 None => on_device(head.device(), || ops::full(&head.shape(), Scalar::Int(1), head.dtype(), loc))?,
             };
@@ -172,7 +172,7 @@ impl Walk {
     /// Visits every entry that a gradient flows to, latest first.
     fn run(&mut self, mut visit: impl FnMut(&Walk, &Arc<Entry>, &mut [Sum]) -> Result<()>) -> Result<()> {
         while let Some((_, key)) = self.heap.pop() {
-            let Stop { entry, mut sums } = self.stops.remove(&key).expect("what is on the heap has its sums");
+            let Stop { entry, mut sums } = self.stops.remove(&key).expect("every entry on the heap has its sums");
             visit(self, &entry, &mut sums)?;
             match &entry.body {
                 Body::Leaf(_) => {}
@@ -212,7 +212,7 @@ impl Walk {
         let mut kept = kept.lock();
         let taken = if self.retain { kept.clone() } else { kept.take() };
         taken.ok_or_else(|| {
-            let text = "what this needs was freed by an earlier backward: call that one with retain_graph";
+            let text = "the saved values were freed by an earlier backward: call that one with retain_graph";
             Error::new(ErrorKind::Value, text).in_op("backward").submitted_at(loc)
         })
     }
@@ -229,7 +229,7 @@ impl Walk {
     /// Checks what the user-defined gradient function returned.
     fn check(&self, edges: &[Option<Edge>], back: &[Option<Array>]) -> Result<()> {
         if back.len() != edges.len() {
-            return fail(format!("a function of {} inputs gave {} gradients", edges.len(), back.len()));
+            return fail(format!("a function of {} inputs returned {} gradients", edges.len(), back.len()));
         }
         for (edge, grad) in edges.iter().zip(back) {
             if let (Some(edge), Some(grad)) = (edge, grad) {

@@ -36,7 +36,7 @@ fn point(p: Point, args: &[&Array]) -> Array {
 }
 
 #[test]
-fn functions_with_a_slope() {
+fn complex_pointwise_functions() {
     for &p in Point::ALL {
         let row = p.row();
         let smooth = forerun_ops::gradient::pointwise(p).iter().all(|f| *f != forerun_ops::gradient::Flow::Nothing);
@@ -51,7 +51,7 @@ fn functions_with_a_slope() {
 }
 
 #[test]
-fn parts_and_sizes() {
+fn parts_and_absolute_values() {
     let x = inputs(1, &[2, 2]);
     for p in [Point::Real, Point::Imag, Point::Abs] {
         check(p.row().name, &|x| point(p, &[&point(Point::Square, &[&complex(x)[0]])]), &x);
@@ -59,7 +59,7 @@ fn parts_and_sizes() {
 }
 
 #[test]
-fn beside_real_arrays_and_numbers() {
+fn mixed_with_real_arrays_and_numbers() {
     let x = [drawn(&[3], 50), drawn(&[3], 51), drawn(&[1], 52)];
     check("real", &|x| parts(&point(Point::Multiply, &[&complex(&x[..2])[0], &x[2]])), &x);
     check("cast", &|x| parts(&point(Point::Exp, &[&ops::cast(&x[0], DType::C128, loc()).unwrap()])), &x[..1]);
@@ -117,7 +117,7 @@ fn linear_algebra() {
     let both: Vec<Array> = x.iter().chain(&inputs(1, &[2, 1])).cloned().collect();
     let call = |routine: Linalg, x: &[&Array], flags: &[i64]| {
         let mut encoded = flags.to_vec();
-        encoded.resize(routine.attributes().len(), 0);
+        encoded.resize(Routine::from(routine).attributes().len(), 0);
         ops::routine_encoded(Routine::Linalg(routine), x, &encoded, loc()).unwrap()
     };
     // Far from singular matrices.
@@ -148,11 +148,11 @@ fn complex_variables() {
     assert!(off.to_vec().unwrap().iter().all(|off| *off < 1e-14));
     let head = record(|| point(Point::Square, &[&z]));
     let error = backward(&[&head], &[], false, loc()).unwrap_err().to_string();
-    assert_eq!(error, "backward: a complex128 head needs a gradient of its own, or a real part");
+    assert_eq!(error, "backward: a complex128 head needs an explicit gradient");
 }
 
 #[test]
-fn what_has_none_says_so() {
+fn missing_complex_gradients_are_reported() {
     let z = composed(&drawn(&[2, 2], 62), &drawn(&[2, 2], 63));
     attach_grad(&z, GradReq::Write, loc()).unwrap();
     let refused = |head: Array, text: &str| {

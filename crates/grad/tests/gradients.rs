@@ -338,7 +338,7 @@ fn rows_by_indices() {
 
 /// Composites consist of ops with rules, so each differentiates twice. A new composite without a test fails here.
 #[test]
-fn every_composite_is_spoken_for() {
+fn every_composite_is_tested() {
     for row in COMPOSITE {
         let x = [array(&[3, 4], &numbers(12, 13, -1.0, 1.0)), array(&[4], &numbers(4, 14, 0.5, 1.5))];
         let y = [x[0].clone(), x[1].clone(), array(&[4], &numbers(4, 15, 0.5, 1.5))];
@@ -481,7 +481,7 @@ fn chosen_and_placed(routine: Routine) {
 }
 
 #[test]
-fn what_arrays_name() {
+fn advanced_indexing() {
     let x = [array(&[3, 4, 2], &numbers(24, 7, 0.5, 1.5))];
     let (i, j) =
         (ops::from_slice(&[2i64, 0, 2], &[3], loc()).unwrap(), ops::from_slice(&[1i64, -1, 1], &[3], loc()).unwrap());
@@ -526,7 +526,7 @@ fn cumulative_products_with_zeros_are_right() {
 
 /// The structured ops that the tests above differentiate, and those without a gradient: a new op fails here.
 #[test]
-fn every_structured_op_is_spoken_for() {
+fn every_structured_op_is_tested() {
     for (op, row) in STRUCTURED {
         let spoken = match op {
             Op::View | Op::Concat | Op::Update | Op::Matmul | Op::Take | Op::ScatterAdd | Op::Transfer => true,
@@ -544,7 +544,7 @@ fn every_structured_op_is_spoken_for() {
 
 /// Returned gradients belong to the caller: writing to one changes nothing else.
 #[test]
-fn gradients_are_their_askers_own() {
+fn returned_gradients_are_not_shared() {
     let (x, y) = (array(&[2], &[1.0, 2.0]), array(&[2], &[3.0, 4.0]));
     let head = {
         attach_grad(&x, GradReq::Write, loc()).unwrap();
@@ -570,7 +570,7 @@ fn a_reshaped_array_can_be_a_variable() {
 }
 
 #[test]
-fn writes_that_would_go_unseen_are_refused() {
+fn unrecorded_writes_are_errors() {
     let x = array(&[3], &[1.0, 2.0, 3.0]);
     attach_grad(&x, GradReq::Write, loc()).unwrap();
     record(|| {

@@ -15,7 +15,7 @@ fn loc() -> Loc {
 /// The attributes are flags; missing ones are false.
 fn call(routine: Linalg, inputs: &[&Array], flags: &[i64]) -> Array {
     let mut encoded = flags.to_vec();
-    encoded.resize(routine.attributes().len(), 0);
+    encoded.resize(Routine::Linalg(routine).attributes().len(), 0);
     ops::routine_encoded(Routine::Linalg(routine), inputs, &encoded, loc()).unwrap()
 }
 
@@ -107,7 +107,7 @@ fn empty_stacks() {
 }
 
 #[test]
-fn what_has_no_gradient_says_so() {
+fn missing_gradients_are_reported() {
     let of = |routine: Linalg| -> Result<Vec<Array>> {
         let x = matrices(&[3, 2]);
         attach_grad(&x, GradReq::Write, loc()).unwrap();

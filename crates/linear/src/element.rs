@@ -19,13 +19,13 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
     const NAN: Self;
 
     /// Converts a real number.
-    fn of(part: Self::Part) -> Self;
+    fn from_real(part: Self::Part) -> Self;
 
     /// The real part.
     fn real_part(self) -> Self::Part;
 
     /// The complex conjugate.
-    fn turned(self) -> Self;
+    fn conjugate(self) -> Self;
 
     /// The absolute value.
     fn modulus(self) -> Self::Part;
@@ -34,7 +34,7 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
     fn ln_modulus(self) -> Self;
 
     /// `self / |self|`, the unit-modulus sign.
-    fn direction(self) -> Self;
+    fn phase(self) -> Self;
 
     /// Whether the number is finite.
     fn finite(self) -> bool;
@@ -47,7 +47,7 @@ pub trait Element: ComplexField<Real = Self::Part> + Copy + Default + Send + Syn
 
     /// A power of two to scale the elements by, and its inverse, if the largest modulus is so large or so small that
     /// squares would overflow or underflow. `None` if no scaling is needed.
-    fn to_one(largest: Self::Part) -> Option<(Self, Self::Part)>;
+    fn range_scale(largest: Self::Part) -> Option<(Self, Self::Part)>;
 }
 
 macro_rules! elements {
@@ -57,7 +57,7 @@ macro_rules! elements {
             const ONE: $float = 1.0;
             const NAN: $float = <$float>::NAN;
 
-            fn of(part: $float) -> $float {
+            fn from_real(part: $float) -> $float {
                 part
             }
 
@@ -65,7 +65,7 @@ macro_rules! elements {
                 self
             }
 
-            fn turned(self) -> $float {
+            fn conjugate(self) -> $float {
                 self
             }
 
@@ -77,7 +77,7 @@ macro_rules! elements {
                 self.abs().ln()
             }
 
-            fn direction(self) -> $float {
+            fn phase(self) -> $float {
                 self.signum()
             }
 
@@ -93,7 +93,7 @@ macro_rules! elements {
                 self + other
             }
 
-            fn to_one(largest: $float) -> Option<($float, $float)> {
+            fn range_scale(largest: $float) -> Option<($float, $float)> {
                 let most = <$float>::MAX_EXP - 2;
                 let exponent = (largest.log2() as i32).clamp(-most, most);
                 let far = largest > 0.0 && exponent.abs() > <$float>::MAX_EXP / 4;
@@ -107,7 +107,7 @@ macro_rules! elements {
             const ONE: Complex<$float> = Complex { re: 1.0, im: 0.0 };
             const NAN: Complex<$float> = Complex { re: <$float>::NAN, im: <$float>::NAN };
 
-            fn of(part: $float) -> Complex<$float> {
+            fn from_real(part: $float) -> Complex<$float> {
                 Complex { re: part, im: 0.0 }
             }
 
@@ -115,7 +115,7 @@ macro_rules! elements {
                 self.re
             }
 
-            fn turned(self) -> Complex<$float> {
+            fn conjugate(self) -> Complex<$float> {
                 Complex { re: self.re, im: -self.im }
             }
 
@@ -124,10 +124,10 @@ macro_rules! elements {
             }
 
             fn ln_modulus(self) -> Complex<$float> {
-                Element::of(self.modulus().ln())
+                Element::from_real(self.modulus().ln())
             }
 
-            fn direction(self) -> Complex<$float> {
+            fn phase(self) -> Complex<$float> {
                 let modulus = self.modulus();
                 Complex { re: self.re / modulus, im: self.im / modulus }
             }
@@ -144,8 +144,8 @@ macro_rules! elements {
                 self + other
             }
 
-            fn to_one(largest: $float) -> Option<(Complex<$float>, $float)> {
-                <$float>::to_one(largest).map(|(factor, back)| (Complex::of(factor), back))
+            fn range_scale(largest: $float) -> Option<(Complex<$float>, $float)> {
+                <$float>::range_scale(largest).map(|(factor, back)| (Complex::from_real(factor), back))
             }
         }
     )*};
@@ -170,7 +170,7 @@ pub(crate) fn write<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
 pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.nrows();
     for (at, place) in to.iter_mut().enumerate() {
-        *place = from[(at % columns, at / columns)].turned();
+        *place = from[(at % columns, at / columns)].conjugate();
     }
 }
 
@@ -178,18 +178,18 @@ pub(crate) fn write_adjoint<T: Element>(from: MatRef<'_, T>, to: &mut [T]) {
 ///
 /// The vectors of a decomposition are unique only up to such a factor. Making this element positive keeps the result
 /// continuous under small changes of the matrix, so finite differences of it are meaningful.
-pub(crate) fn leading<T: Element>(a: &[T], rows: usize, columns: usize, column: usize) -> T {
+pub(crate) fn leading_phase<T: Element>(a: &[T], rows: usize, columns: usize, column: usize) -> T {
     let at = |i: usize| a[i * columns + column];
     let longest = (0..rows).fold(T::Part::default(), |most, i| {
         let modulus = at(i).modulus();
         if modulus > most { modulus } else { most }
     });
-    (0..rows).map(at).find(|x| x.modulus() + x.modulus() >= longest).map_or(T::ONE, T::direction)
+    (0..rows).map(at).find(|x| x.modulus() + x.modulus() >= longest).map_or(T::ONE, T::phase)
 }
 
-/// Multiplies a column by the conjugate of `direction`.
-pub(crate) fn turn_column<T: Element>(a: &mut [T], rows: usize, columns: usize, column: usize, direction: T) {
+/// Multiplies a column by the conjugate of `phase`.
+pub(crate) fn remove_phase<T: Element>(a: &mut [T], rows: usize, columns: usize, column: usize, phase: T) {
     for i in 0..rows {
-        a[i * columns + column] = a[i * columns + column].times(direction.turned());
+        a[i * columns + column] = a[i * columns + column].times(phase.conjugate());
     }
 }

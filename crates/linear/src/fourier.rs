@@ -28,9 +28,9 @@ pub struct Backward<T>(Arc<dyn ComplexToReal<T>>);
 
 /// Scratch memory of transforms, reused from line to line.
 #[derive(Default)]
-pub struct Room<T>(Vec<Complex<T>>);
+pub struct Scratch<T>(Vec<Complex<T>>);
 
-impl<T: Line> Room<T> {
+impl<T: Line> Scratch<T> {
     fn of(&mut self, size: usize) -> &mut [Complex<T>] {
         if self.0.len() < size {
             self.0.resize(size, Complex { re: T::default(), im: T::default() });
@@ -41,15 +41,15 @@ impl<T: Line> Room<T> {
 
 impl<T: Line> Transform<T> {
     /// Transforms a line in place.
-    pub fn run(&self, line: &mut [Complex<T>], room: &mut Room<T>) {
-        self.0.process_with_scratch(line, room.of(self.0.get_inplace_scratch_len()));
+    pub fn run(&self, line: &mut [Complex<T>], scratch: &mut Scratch<T>) {
+        self.0.process_with_scratch(line, scratch.of(self.0.get_inplace_scratch_len()));
     }
 }
 
 impl<T: Line> Forward<T> {
     /// Transforms a line. The contents of `line` are destroyed.
-    pub fn run(&self, line: &mut [T], out: &mut [Complex<T>], room: &mut Room<T>) {
-        let done = self.0.process_with_scratch(line, out, room.of(self.0.get_scratch_len()));
+    pub fn run(&self, line: &mut [T], out: &mut [Complex<T>], scratch: &mut Scratch<T>) {
+        let done = self.0.process_with_scratch(line, out, scratch.of(self.0.get_scratch_len()));
         done.expect("lines are as long as the transform");
     }
 }
@@ -57,12 +57,12 @@ impl<T: Line> Forward<T> {
 impl<T: Line> Backward<T> {
     /// Transforms a line. The contents of `line` are destroyed. Imaginary parts of the points that must be real are
     /// ignored.
-    pub fn run(&self, line: &mut [Complex<T>], out: &mut [T], room: &mut Room<T>) {
+    pub fn run(&self, line: &mut [Complex<T>], out: &mut [T], scratch: &mut Scratch<T>) {
         line[0].im = T::default();
         if out.len().is_multiple_of(2) {
             line[out.len() / 2].im = T::default();
         }
-        let done = self.0.process_with_scratch(line, out, room.of(self.0.get_scratch_len()));
+        let done = self.0.process_with_scratch(line, out, scratch.of(self.0.get_scratch_len()));
         done.expect("lines are as long as the transform");
     }
 }

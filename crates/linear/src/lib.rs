@@ -16,7 +16,7 @@ mod spectral;
 pub use element::{Complex, Element};
 pub use failure::Failure;
 pub use field::Field;
-pub use fourier::{Backward, Forward, Line, Room, Transform};
+pub use fourier::{Backward, Forward, Line, Scratch, Transform};
 pub use lu::Triangle;
 pub use orthogonal::Parts;
 pub use spectral::Half;

@@ -28,7 +28,7 @@ pub(crate) fn cholesky<T: Element>(a: &[T], n: usize, upper: bool, out: &mut [T]
         *place = match (upper, i.cmp(&j)) {
             (false, std::cmp::Ordering::Less) | (true, std::cmp::Ordering::Greater) => T::default(),
             (false, _) => l[(i, j)],
-            (true, _) => l[(j, i)].turned(),
+            (true, _) => l[(j, i)].conjugate(),
         };
     }
     // The factorisation accepts NaN pivots, so check the diagonal.
@@ -70,7 +70,7 @@ pub(crate) fn slogdet<T: Element>(a: &[T], n: usize) -> (T, T) {
         if pivot == T::default() {
             return (T::default(), pivot.ln_modulus());
         }
-        (sign, log) = (sign.times(pivot.direction()), log.plus(pivot.ln_modulus()));
+        (sign, log) = (sign.times(pivot.phase()), log.plus(pivot.ln_modulus()));
     }
     (sign, log)
 }

@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors.
 
-use crate::element::{Complex, Element, all_finite, leading, turn_column, write};
+use crate::element::{Complex, Element, all_finite, leading_phase, remove_phase, write};
 use crate::failure::Failure;
 use faer::linalg::solvers::Eigen;
 use faer::{MatRef, Side};
@@ -47,8 +47,8 @@ pub(crate) fn eigh<T: Element>(
     values.iter_mut().enumerate().for_each(|(i, place)| *place = s[i]);
     write(found.U(), vectors);
     for k in 0..n {
-        let direction = leading(vectors, n, n, k);
-        turn_column(vectors, n, n, k, direction);
+        let phase = leading_phase(vectors, n, n, k);
+        remove_phase(vectors, n, n, k, phase);
     }
     Ok(())
 }
@@ -88,8 +88,8 @@ where
             let x = u[(i, j)];
             vectors[i * n + j] = Complex { re: x.re / length, im: x.im / length };
         }
-        let direction = leading(vectors, n, n, j);
-        turn_column(vectors, n, n, j, direction);
+        let phase = leading_phase(vectors, n, n, j);
+        remove_phase(vectors, n, n, j, phase);
     }
     Ok(())
 }

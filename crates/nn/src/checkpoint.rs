@@ -33,7 +33,7 @@ pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
     let arrays: Vec<&StoredArray> = parameters.iter().map(|p| check(p, &opened, &file)).collect::<Result<_>>()?;
     let names: HashSet<&str> = parameters.iter().map(Parameter::name).collect();
     if let Some(array) = opened.arrays().iter().find(|array| !names.contains(array.name.as_str())) {
-        return Err(file.value(format!("`{}` is none of the parameters", array.name)));
+        return Err(file.value(format!("`{}` is not a parameter", array.name)));
     }
     let read = |array: &&StoredArray| {
         let bytes = opened.read(array).map_err(|error| file.flat(error))?;

@@ -19,7 +19,7 @@ impl<'a, T: HostElement> Samples<'a, T> {
     pub fn new(numbers: &'a [T], shape: &[usize]) -> Result<Samples<'a, T>> {
         let shape = Shape::new(shape).map_err(|e| e.in_op("samples"))?;
         if shape.size() == 0 || !numbers.len().is_multiple_of(shape.size()) {
-            let text = format!("{} numbers are not samples of shape {shape}", numbers.len());
+            let text = format!("{} numbers are not a multiple of the sample shape {shape}", numbers.len());
             return Err(value("samples", text));
         }
         Ok(Samples { numbers, shape })
@@ -65,7 +65,7 @@ pub fn batches<'a, X: HostElement, Y: HostElement>(
     shuffle_seed: Option<u64>,
 ) -> Result<Batches<'a, X, Y>> {
     if size == 0 {
-        return Err(value("batches", "a batch must have samples".to_owned()));
+        return Err(value("batches", "the batch size must be at least 1, got 0".to_owned()));
     }
     if x.count() != y.count() {
         return Err(value("batches", format!("{} samples, but {} labels", x.count(), y.count())));

@@ -19,7 +19,7 @@ pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
 pub use forerun_array::ops::{Activation, RecurrentBegin};
-pub use init::Init;
+pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{BatchNorm, Dense, Dropout, Embedding, Flatten, LayerNorm, Recurrent, RecurrentStates, Sequential};
 pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};

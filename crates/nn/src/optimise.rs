@@ -1,10 +1,9 @@
 //! Optimisers: one call updates all parameters. Rates are scalars in the records, so a new rate needs no new plan.
 
 use crate::parameter::Parameter;
-use crate::rules::{self, Correction, WeightUpdate};
+use crate::rules::{self, Correction, Preparation, WeightUpdate};
 use crate::terms::value;
-use forerun_array::ops::{self, Preparation};
-use forerun_array::{Array, Wait, on_device};
+use forerun_array::{Array, Wait, on_device, ops};
 use forerun_base::{Loc, Result, Scalar};
 
 /// The update rule of an optimiser.
@@ -131,12 +130,12 @@ impl<R: Rule> Optimiser<R> {
     pub fn step(&mut self, batch: usize) -> Result<()> {
         let loc = Loc::caller();
         if batch == 0 {
-            return Err(value(R::NAME, "the batch must have samples".to_owned()));
+            return Err(value(R::NAME, "the batch size must be at least 1, got 0".to_owned()));
         }
         let (mut weights, mut gradients) = (Vec::new(), Vec::new());
         for parameter in &self.trained {
             let Some(gradient) = parameter.gradient() else {
-                let text = format!("`{}` has no gradient: no forward has reached it", parameter.name());
+                let text = format!("`{}` has no gradient: no forward pass has used it", parameter.name());
                 return Err(value(R::NAME, text));
             };
             weights.push(parameter.array()?);
@@ -161,7 +160,7 @@ impl<R: Rule> Optimiser<R> {
 
     /// Undoes the steps that failed, of weights, states and the step count; returns how many. Waits. Training continues
     /// as if the failed batches had not existed; a parameter whose gradient did not depend on the failure keeps its
-    /// step. States created by an undone step are dropped and created again by the next.
+    /// step. If no step is left, the states are dropped and the next step creates them.
     #[track_caller]
     pub fn restore(&mut self) -> Result<u32> {
         let wait = Wait::at(Loc::caller(), "restore");

@@ -138,10 +138,7 @@ impl Parameter {
         }
         match &state.array {
             None => Ok(()),
-            Some(array) => pause(|| {
-                let fresh = state.init.array(&array.shape(), state.dtype, loc).map_err(|e| self.named(e))?;
-                ops::assign(array, Arg::Array(&fresh), loc)
-            }),
+            Some(array) => state.init.write(&self.name, array, loc),
         }
     }
 
@@ -170,7 +167,7 @@ impl Parameter {
     fn decide(&self, state: &mut State, shape: &[usize]) -> Result<()> {
         if !fits(&state.dims, shape) {
             let given = Shape::new(shape)?;
-            return Err(self.fail(&format!("of shape {} cannot be of shape {given}", open_shape(&state.dims))));
+            return Err(self.fail(&format!("of shape {} does not accept shape {given}", open_shape(&state.dims))));
         }
         state.dims = shape.iter().map(|d| Some(*d)).collect();
         Ok(())
@@ -182,9 +179,9 @@ impl Parameter {
             return Ok(array.clone());
         }
         let Some(shape) = known(&state.dims) else {
-            return Err(self.fail("has no shape yet: the first call of its layer decides it"));
+            return Err(self.fail("has no shape yet: the first call of its layer determines it"));
         };
-        let array = pause(|| state.init.array(&shape, state.dtype, loc)).map_err(|e| self.named(e))?;
+        let array = pause(|| state.init.array(&self.name, &shape, state.dtype, loc))?;
         self.begin(state, array.clone(), loc)?;
         Ok(array)
     }
@@ -199,10 +196,6 @@ impl Parameter {
 
     fn fail(&self, text: &str) -> Error {
         value("parameter", format!("`{}` {text}", self.name))
-    }
-
-    fn named(&self, error: Error) -> Error {
-        Error::new(error.kind(), format!("`{}`: {error}", self.name)).in_op("parameter")
     }
 }
 

@@ -1,14 +1,23 @@
 //! Update rules of optimisers: one call updates all weights. All frontends call these and have no arithmetic of their
 //! own.
 //!
-//! Weights and states are written in place, once per step (decoupled decay writes a weight once more), so that
-//! restoring after a failed gradient undoes whole steps.
+//! Rates are scalars in the records, so they may change with every step without a new plan. Weights and states are written
+//! in place, once per step (decoupled decay writes a weight once more), so that restoring after a failed gradient takes
+//! back whole steps.
 
-use crate::terms::value;
-use forerun_array::ops::{self, Preparation};
-use forerun_array::{Arg, Array};
-use forerun_base::{Loc, Result, Scalar};
+use crate::terms::{one, two, value};
+use forerun_array::{Arg, Array, ops};
+use forerun_base::{Loc, Result};
 use forerun_ops::Point;
+
+/// What is done to every gradient before it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Preparation {
+    /// Multiplied with this.
+    pub rescale: f64,
+    /// Then clipped to between minus this and this.
+    pub clip: Option<f64>,
+}
 
 /// The input of a step: weights and gradients, each with a learning rate and a weight decay.
 pub struct WeightUpdate<'a> {
@@ -31,17 +40,24 @@ impl WeightUpdate<'_> {
     /// With `last_rates`, the rates of the momenta's last update, a momentum is rescaled if its rate has changed: then
     /// `m` is the rate times a velocity that does not depend on rates, as in PyTorch.
     pub fn sgd(&self, momenta: Option<&[&Array]>, momentum: f64, last_rates: Option<&[f64]>, loc: Loc) -> Result<()> {
-        let (weights, gradients) = (self.weights, self.gradients);
-        if let (Some(momenta), Some(last_rates)) = (momenta, last_rates) {
-            self.check("sgd_update", &[momenta.len(), last_rates.len()])?;
-            for (momentum, (rate, last)) in momenta.iter().zip(self.rates.iter().zip(last_rates)) {
-                let ratio = if *last == 0.0 { 0.0 } else { rate / last };
-                if rate != last {
-                    ops::in_place(Point::Multiply, momentum, Arg::Scalar(Scalar::Float(ratio)), loc)?;
-                }
+        let count = self.weights.len();
+        self.check("sgd_update", &[momenta.map_or(count, <[_]>::len), last_rates.map_or(count, <[_]>::len)])?;
+        for (i, weight) in self.weights.iter().enumerate() {
+            let step = self.descent(i, self.preparation, loc)?;
+            let Some(momenta) = momenta else {
+                ops::in_place(Point::Subtract, weight, Arg::Array(&step), loc)?;
+                continue;
+            };
+            if let Some(last) = last_rates.map(|rates| rates[i])
+                && last != self.rates[i]
+            {
+                let ratio = if last == 0.0 { 0.0 } else { self.rates[i] / last };
+                ops::in_place(Point::Multiply, momenta[i], ratio.into(), loc)?;
             }
+            ops::in_place_of(Point::MultiplyAdd, momenta[i], &[momentum.into(), Arg::Array(&step)], loc)?;
+            ops::in_place(Point::Subtract, weight, Arg::Array(momenta[i]), loc)?;
         }
-        ops::sgd_update(weights, gradients, momenta, self.rates, self.decays, momentum, self.preparation, loc)
+        Ok(())
     }
 
     /// Adam: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w -= rate m / (sqrt(v) + epsilon)`. `counts` are the
@@ -55,28 +71,51 @@ impl WeightUpdate<'_> {
         loc: Loc,
     ) -> Result<()> {
         self.check("adam_update", &[means.len(), variances.len(), counts.len()])?;
-        let (weights, gradients) = (self.weights, self.gradients);
-        if rule.decoupled && self.decays.iter().any(|decay| *decay != 0.0) {
-            // A step of plain descent with zero gradients applies only the decay.
-            let only_decay = Preparation { rescale: 0.0, clip: None };
-            ops::sgd_update(weights, gradients, None, self.rates, self.decays, 0.0, only_decay, loc)?;
-        }
-        for (i, count) in counts.iter().enumerate() {
-            let (rate, epsilon) = rule.corrected(self.rates[i], *count)?;
-            ops::adam_update(
-                &weights[i..=i],
-                &gradients[i..=i],
-                &means[i..=i],
-                &variances[i..=i],
-                &[rate],
-                &[if rule.decoupled { 0.0 } else { self.decays[i] }],
-                rule.betas,
-                epsilon,
-                self.preparation,
-                loc,
-            )?;
+        let decouples = rule.decoupled && self.decays.iter().any(|decay| *decay != 0.0);
+        for (i, weight) in self.weights.iter().enumerate() {
+            let (rate, epsilon) = rule.corrected(self.rates[i], counts[i])?;
+            if decouples {
+                // A step of plain descent whose gradient counts for nothing, but fails if the gradient does.
+                let step = self.descent(i, Preparation { rescale: 0.0, clip: None }, loc)?;
+                ops::in_place(Point::Subtract, weight, Arg::Array(&step), loc)?;
+            }
+            let decay = if rule.decoupled { 0.0 } else { self.decays[i] };
+            let gradient = self.prepared(i, decay, self.preparation, loc)?;
+            let moving = |state: &Array, sample: &Array, beta: f64| {
+                let share = two(Point::Multiply, sample, 1.0 - beta, loc)?;
+                ops::in_place_of(Point::MultiplyAdd, state, &[beta.into(), Arg::Array(&share)], loc)
+            };
+            moving(means[i], &gradient, rule.betas.0)?;
+            moving(variances[i], &one(Point::Square, &gradient, loc)?, rule.betas.1)?;
+            let spread = two(Point::Add, &one(Point::Sqrt, variances[i], loc)?, epsilon, loc)?;
+            let step = two(Point::Multiply, &two(Point::Divide, means[i], &spread, loc)?, rate, loc)?;
+            ops::in_place(Point::Subtract, weight, Arg::Array(&step), loc)?;
         }
         Ok(())
+    }
+
+    /// The step of plain descent: `rate (g + decay w)`.
+    fn descent(&self, i: usize, how: Preparation, loc: Loc) -> Result<Array> {
+        if how.clip.is_none() && self.decays[i] == 0.0 {
+            // Without anything in between, both factors are one.
+            return two(Point::Multiply, self.gradients[i], self.rates[i] * how.rescale, loc);
+        }
+        two(Point::Multiply, &self.prepared(i, self.decays[i], how, loc)?, self.rates[i], loc)
+    }
+
+    /// The gradient, rescaled, clipped, and with the weight's decay.
+    fn prepared(&self, i: usize, decay: f64, how: Preparation, loc: Loc) -> Result<Array> {
+        let mut gradient = self.gradients[i].clone();
+        if how.rescale != 1.0 {
+            gradient = two(Point::Multiply, &gradient, how.rescale, loc)?;
+        }
+        if let Some(limit) = how.clip {
+            gradient = two(Point::Maximum, &two(Point::Minimum, &gradient, limit, loc)?, -limit, loc)?;
+        }
+        if decay != 0.0 {
+            gradient = two(Point::Add, &gradient, &two(Point::Multiply, self.weights[i], decay, loc)?, loc)?;
+        }
+        Ok(gradient)
     }
 
     /// Checks, before anything is written, that there is one of everything per weight.

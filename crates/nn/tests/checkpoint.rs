@@ -48,7 +48,7 @@ fn message(error: &Error) -> String {
 }
 
 #[test]
-fn there_and_back() {
+fn a_checkpoint_round_trips() {
     let file = Scratch::new("round");
     let x = array(&[1.0, -2.0, 0.5, 3.0], &[2, 2]);
     let first = net();
@@ -76,7 +76,7 @@ fn there_and_back() {
 }
 
 #[test]
-fn double_precision_stays() {
+fn double_precision_is_kept() {
     let file = Scratch::new("double");
     let first = Dense::new(1).in_units(1);
     first.cast(DType::F64).unwrap();
@@ -92,7 +92,7 @@ fn double_precision_stays() {
 }
 
 #[test]
-fn what_cannot_be_saved() {
+fn saving_errors() {
     let file = Scratch::new("unsaved");
     assert!(failure(save(&net().parameters(), &file.0)).to_string().contains("`0.weight` has no shape yet"));
     let one = Dense::new(1).in_units(1);
@@ -118,7 +118,7 @@ const BIAS: &str = r#""bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#;
 const WEIGHT: &str = r#""weight":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]}"#;
 
 #[test]
-fn a_file_of_the_right_form_is_read() {
+fn a_valid_file_is_read() {
     let file = Scratch::of("right", &format!("{{{BIAS},{WEIGHT}}}"), 32);
     let net = Dense::new(2).in_units(3);
     load(&net.parameters(), &file.0).unwrap();
@@ -132,7 +132,7 @@ fn files_that_do_not_fit_the_parameters() {
     let more = format!(r#"{weight},"more":{{"dtype":"F32","shape":[1],"data_offsets":[32,36]}}"#);
     let cases = [
         ("missing", with(""), 8, "`weight` is missing"),
-        ("extra", with(&more), 36, "`more` is none of the parameters"),
+        ("extra", with(&more), 36, "`more` is not a parameter"),
         ("shape", with(&weight.replace("[2,3]", "[3,2]")), 32, "`weight` is of shape (3, 2), not (2, 3)"),
         ("rank", with(&weight.replace("[2,3]", "[6]")), 32, "`weight` is of shape (6,), not (2, 3)"),
         ("dtype", with(&weight.replace("F32", "I32")), 32, "`weight` is int32, not float32"),

@@ -49,7 +49,7 @@ fn a_seed_decides_the_order() {
 }
 
 #[test]
-fn every_order_is_about_as_likely() {
+fn permutations_are_uniform() {
     let y = [0i64, 1, 2];
     let y = Samples::new(&y, &[]).unwrap();
     let mut counts = std::collections::HashMap::new();
@@ -64,11 +64,11 @@ fn every_order_is_about_as_likely() {
 fn mistakes_are_errors() {
     let (x, y) = samples();
     let error = failure(Samples::new(&x, &[3]));
-    assert_eq!(error.to_string(), "samples: 14 numbers are not samples of shape (3,)");
+    assert_eq!(error.to_string(), "samples: 14 numbers are not a multiple of the sample shape (3,)");
     assert!(Samples::new(&x, &[0]).is_err());
     let (x, y) = (Samples::new(&x, &[1]).unwrap(), Samples::new(&y, &[1]).unwrap());
     assert_eq!(failure(batches(&x, &y, 2, None)).to_string(), "batches: 14 samples, but 7 labels");
-    assert_eq!(failure(batches(&y, &y, 0, None)).to_string(), "batches: a batch must have samples");
+    assert_eq!(failure(batches(&y, &y, 0, None)).to_string(), "batches: the batch size must be at least 1, got 0");
     let none = Samples::<f32>::new(&[], &[2]).unwrap();
     assert_eq!(batches(&none, &none, 2, Some(1)).unwrap().count(), 0);
 }

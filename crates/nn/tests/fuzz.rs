@@ -128,7 +128,7 @@ fn rounds() -> usize {
 }
 
 #[test]
-fn whatever_the_bytes() {
+fn corrupted_files_load_or_fail_cleanly() {
     let net =
         Sequential::new().then(Dense::new(4).activation(Activation::Relu).in_units(3)).then(Dense::new(2).in_units(4));
     fill(&net);

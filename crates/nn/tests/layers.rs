@@ -7,7 +7,8 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, ErrorKind, Loc, Result};
 use forerun_grad::record;
 use forerun_nn::{
-    Activation, BatchNorm, Dense, Dropout, Embedding, Flatten, Init, Layer, LayerNorm, Parameter, Sequential,
+    Activation, BatchNorm, Dense, Draw, Dropout, Embedding, Fan, Flatten, Init, Layer, LayerNorm, Parameter, Scaling,
+    Sequential,
 };
 
 fn names(net: &dyn Layer) -> Vec<String> {
@@ -36,12 +37,12 @@ fn dense_flattens_or_keeps_dimensions() {
 }
 
 #[test]
-fn shapes_are_decided_at_the_first_call() {
+fn the_first_call_determines_shapes() {
     let net = Dense::new(4);
     let weight = named(&net, "weight");
     assert_eq!(weight.shape(), None);
     let error = failure(weight.array());
-    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer decides it");
+    assert_eq!(error.to_string(), "parameter: `weight` has no shape yet: the first call of its layer determines it");
     assert!(weight.gradient().is_none());
     net.forward(&array(&[1.0; 6], &[2, 3])).unwrap();
     assert_eq!(*weight.array().unwrap().shape(), [4, 3]);
@@ -61,12 +62,12 @@ fn mistakes_are_errors() {
     assert!(Dense::new(usize::MAX).in_units(usize::MAX).forward(&array(&[1.0; 2], &[1, 2])).is_err());
     let weight = named(&Dense::new(2).in_units(3), "weight");
     let error = failure(weight.set(&array(&[1.0; 4], &[2, 2])));
-    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) cannot be of shape (2, 2)");
+    assert_eq!(error.to_string(), "parameter: `weight` of shape (2, 3) does not accept shape (2, 2)");
     assert_eq!(failure(Dense::new(1).cast(DType::I32)).kind(), ErrorKind::Type);
 }
 
 #[test]
-fn names_are_places() {
+fn names_are_paths() {
     let inner = Sequential::new().then(Dense::new(2)).then(BatchNorm::new());
     let net = Sequential::new().then(Activation::Tanh).then(inner).then(Embedding::new(3, 2));
     let expected =
@@ -86,7 +87,7 @@ fn errors_name_the_line_that_called_the_network() {
 }
 
 #[test]
-fn parameters_start_as_told() {
+fn parameters_use_the_given_initialiser() {
     let start = |init: Init| {
         let net = Dense::new(64).in_units(32);
         net.initialize(init).unwrap();
@@ -97,7 +98,7 @@ fn parameters_start_as_told() {
     let normal = start(Init::Normal(0.5));
     let spread = (normal.iter().map(|x| x * x).sum::<f64>() / 2048.0).sqrt();
     assert!(mean(&normal).abs() < 0.06 && (spread - 0.5).abs() < 0.04, "{} {spread}", mean(&normal));
-    let bounds = [(Init::Uniform(0.3), 0.3), (Init::Xavier, (3.0f64 / 48.0).sqrt())];
+    let bounds = [(Init::Uniform(0.3), 0.3), (Init::Xavier(Scaling::default()), (3.0f64 / 48.0).sqrt())];
     for (init, bound) in bounds {
         let drawn = start(init);
         let most = drawn.iter().fold(0.0f64, |most, x| most.max(x.abs()));
@@ -106,10 +107,41 @@ fn parameters_start_as_told() {
     assert_eq!(start(Init::Constant(1.5)), [1.5; 2048]);
     assert_eq!(start(Init::Zero), [0.0; 2048]);
     assert_eq!(start(Init::One), [1.0; 2048]);
+    let scaling = Scaling { draw: Draw::Normal, fan: Fan::Out, magnitude: 16.0 };
+    let spread = (start(Init::Xavier(scaling)).iter().map(|x| x * x).sum::<f64>() / 2048.0).sqrt();
+    assert!((spread - 0.5).abs() < 0.04, "{spread}");
 }
 
 #[test]
-fn starting_anew_keeps_the_parameter_and_its_gradient() {
+fn starts_of_a_structure() {
+    let start = |init: Init, shape: &[usize]| {
+        let array = ops::empty(shape, DType::F64, Loc::UNKNOWN).unwrap();
+        init.write("start", &array, Loc::UNKNOWN).unwrap();
+        values(&array)
+    };
+    for (shape, rows, columns) in [(vec![3, 5], 3usize, 5usize), (vec![6, 2, 2], 6, 4), (vec![4], 4, 1)] {
+        for draw in [Draw::Uniform, Draw::Normal] {
+            let found = start(Init::Orthogonal { scale: 2.0, draw }, &shape);
+            // Rows of a wide matrix and columns of a tall one are orthogonal.
+            let (lines, length) = (rows.min(columns), rows.max(columns));
+            let at = |line, i| if rows < columns { found[line * columns + i] } else { found[i * columns + line] };
+            for (a, b) in (0..lines).flat_map(|a| (0..lines).map(move |b| (a, b))) {
+                let dot: f64 = (0..length).map(|i| at(a, i) * at(b, i)).sum();
+                assert!((dot - if a == b { 4.0 } else { 0.0 }).abs() < 1e-12, "{shape:?} {a} {b} {dot}");
+            }
+        }
+    }
+    assert_eq!(start(Init::LstmBias(1.5), &[8]), [0.0, 0.0, 1.5, 1.5, 0.0, 0.0, 0.0, 0.0]);
+    let row = [0.25, 0.75, 0.75, 0.25];
+    let image: Vec<f64> = row.iter().flat_map(|y| row.map(|x| x * y)).collect();
+    assert_eq!(start(Init::Bilinear, &[1, 2, 4, 4]), [image.clone(), image].concat());
+    let array = ops::empty(&[2, 2], DType::F32, Loc::UNKNOWN).unwrap();
+    let error = Init::Bilinear.write("image", &array, Loc::UNKNOWN).unwrap_err();
+    assert_eq!(error.to_string(), "bilinear: `image` of shape (2, 2) does not have 4 dimensions");
+}
+
+#[test]
+fn reinitialising_keeps_the_parameter_and_its_gradient() {
     let net = Dense::new(2);
     net.initialize(Init::One).unwrap();
     let y = net.forward(&array(&[1.0, 2.0], &[1, 2])).unwrap();
@@ -133,11 +165,11 @@ impl Layer for Alone {
 }
 
 #[test]
-fn layers_of_the_programs_own() {
+fn user_defined_layers() {
     let layer = Alone(Parameter::weight("vector", &[None]));
-    layer.initialize(Init::Xavier).unwrap();
+    layer.initialize(Init::Xavier(Scaling::default())).unwrap();
     let error = failure(layer.forward(&array(&[1.0; 3], &[3])));
-    assert_eq!(error.to_string(), "parameter: `vector`: xavier: needs at least two dimensions, not 1");
+    assert_eq!(error.to_string(), "xavier: `vector` of shape (3,) has fewer than 2 dimensions");
     layer.initialize(Init::One).unwrap();
     let net = Sequential::new().then(layer);
     assert_eq!(values(&net.forward(&array(&[5.0; 3], &[3])).unwrap()), [1.0; 3]);
@@ -145,7 +177,7 @@ fn layers_of_the_programs_own() {
 }
 
 #[test]
-fn layer_norm_brings_rows_to_mean_0_and_variance_1() {
+fn layer_norm_normalises_rows() {
     let net = LayerNorm::new().epsilon(0.0);
     let x = array(&[1.0, 3.0, -2.0, 4.0], &[2, 2]);
     assert_close(&net.forward(&x).unwrap(), &[-1.0, 1.0, -1.0, 1.0], 1e-6);
@@ -157,7 +189,7 @@ fn layer_norm_brings_rows_to_mean_0_and_variance_1() {
 }
 
 #[test]
-fn batch_norm_trains_by_the_batch_and_predicts_by_what_it_kept() {
+fn batch_norm_uses_batch_statistics_in_training_and_running_ones_otherwise() {
     let net = BatchNorm::new().epsilon(0.0);
     let x = array(&[1.0, 10.0, 3.0, 30.0], &[2, 2]);
     let statistics = || ["running_mean", "running_var"].map(|name| named(&net, name).array().unwrap());
@@ -189,7 +221,7 @@ fn dropout_acts_in_training_only() {
 }
 
 #[test]
-fn embedding_gives_rows() {
+fn embedding_returns_rows() {
     let net = Embedding::new(3, 2);
     set(&net, "weight", &[0.0, 1.0, 10.0, 11.0, 20.0, 21.0], &[3, 2]);
     let y = net.forward(&array(&[2.0, 0.0], &[1, 2])).unwrap();
@@ -221,7 +253,7 @@ fn gradients_of_a_network() {
 }
 
 #[test]
-fn gradients_of_rows_that_are_named_twice() {
+fn gradients_of_rows_with_repeated_indices() {
     let net = Embedding::new(3, 2);
     let rows = ops::from_slice(&[2i64, 0, 2, 1], &[4], Loc::default()).unwrap();
     net.forward(&rows).unwrap();

@@ -9,7 +9,7 @@ use forerun_grad::{Differentiable, record};
 use forerun_nn::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 
 #[test]
-fn one_number_a_sample() {
+fn one_loss_per_sample() {
     let prediction = array(&[1.0, 2.0, 3.0, 4.0], &[2, 2]);
     let label = array(&[1.0, 4.0, 0.0, 4.0], &[2, 2]);
     assert_close(&l2_loss(&prediction, &label).unwrap(), &[1.0, 2.25], 1e-6);
@@ -20,7 +20,7 @@ fn one_number_a_sample() {
 }
 
 #[test]
-fn cross_entropy_is_how_unexpected_the_label_is() {
+fn softmax_cross_entropy_values() {
     let (a, b) = (1.0f64, 3.0f64);
     let prediction = array(&[a as f32, b as f32, 0.0, 0.0], &[2, 2]);
     let total = a.exp() + b.exp();
@@ -36,7 +36,7 @@ fn cross_entropy_is_how_unexpected_the_label_is() {
 }
 
 #[test]
-fn binary_cross_entropy_holds_far_from_zero() {
+fn binary_cross_entropy_is_stable_far_from_zero() {
     let x = [-100.0f32, -1.0, 0.0, 2.0, 100.0];
     let labels = [0.0f32, 1.0, 0.0, 1.0, 0.0];
     let loss = sigmoid_bce(&array(&x, &[5]), &array(&labels, &[5])).unwrap();
@@ -57,7 +57,7 @@ fn labels_that_do_not_fit_are_errors() {
 }
 
 #[test]
-fn a_label_that_is_no_class_fails_when_it_is_read() {
+fn an_invalid_class_fails_when_it_is_read() {
     let prediction = array(&[0.0; 6], &[2, 3]);
     for wrong in [3.0, 7.0, -1.0] {
         let loss = softmax_cross_entropy(&prediction, &array(&[0.0, wrong], &[2])).unwrap();

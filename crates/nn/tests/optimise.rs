@@ -80,12 +80,12 @@ fn a_parameter_that_is_named_twice_is_trained_once() {
 }
 
 #[test]
-fn a_step_that_cannot_be_is_an_error_and_changes_nothing() {
+fn an_invalid_step_is_an_error_and_changes_nothing() {
     let net = Sequential::new().then(Dense::new(1).in_units(1)).then(Dense::new(1));
     let first = named(&net, "0.weight").array().unwrap();
     let before = values(&first);
     let error = failure(Sgd::new(net.parameters(), 0.1).step(1));
-    assert_eq!(error.to_string(), "sgd: `0.bias` has no gradient: no forward has reached it");
+    assert_eq!(error.to_string(), "sgd: `0.bias` has no gradient: no forward pass has used it");
     assert_eq!(values(&first), before);
     assert_eq!(failure(Adam::new(net.parameters(), 0.1).step(0)).op(), "adam");
 }
@@ -123,7 +123,7 @@ fn train(
 }
 
 #[test]
-fn a_line_is_found() {
+fn a_linear_model_is_learnt() {
     let x: Vec<f32> = numbers(100).iter().map(|x| *x as f32).collect();
     let y: Vec<f32> = x.iter().map(|x| 2.0 * x - 0.5).collect();
     let (x, y) = (Samples::new(&x, &[1]).unwrap(), Samples::new(&y, &[1]).unwrap());
@@ -150,7 +150,7 @@ fn a_curve_is_learnt() {
 }
 
 #[test]
-fn training_goes_on_from_what_was_set() {
+fn training_continues_from_set_weights() {
     let net = weight_with_gradient();
     set(&net, "weight", &[5.0], &[1, 1]);
     backward(&net);
@@ -160,7 +160,7 @@ fn training_goes_on_from_what_was_set() {
 
 /// A batch with bad indices between good ones: restoring leaves no trace of it.
 #[test]
-fn a_bad_batch_is_taken_back() {
+fn a_bad_batch_is_undone() {
     fn learnt(bad: bool, adam: bool) -> Vec<Vec<f64>> {
         let table = Embedding::new(5, 3);
         let net = Dense::new(1).in_units(3);

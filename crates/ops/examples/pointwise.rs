@@ -12,7 +12,7 @@ fn main() {
 
 /// The text of the module.
 fn text(place: Namespace) -> String {
-    let rows = || Point::ALL.iter().map(|p| p.row()).filter(|row| row.place == place);
+    let rows = || Point::ALL.iter().map(|p| p.row()).filter(|row| row.python == Some(place));
     // `where` has a one-argument form that returns indices, so its Python function is written by hand.
     let listed = rows().filter(|row| row.class != Class::Select);
     let mut names: Vec<&str> = listed.flat_map(|row| row.aliases.iter().copied().chain([row.name])).collect();
@@ -53,7 +53,7 @@ fn text(place: Namespace) -> String {
 
 /// Whether Python exposes the op as an object with NumPy's ufunc methods instead of a function.
 fn is_ufunc(row: &PointRow) -> bool {
-    row.place == Namespace::Np && row.class != Class::Select
+    row.python == Some(Namespace::Np) && row.class != Class::Select
 }
 
 /// A sort key that orders numbers inside names by value.
@@ -74,12 +74,7 @@ fn natural(name: &str) -> String {
 }
 
 fn function(row: &PointRow) -> String {
-    let arguments: &[&str] = match row.arity {
-        1 => &["x"],
-        2 => &["x1", "x2"],
-        _ if row.class == Class::Select => &["condition", "x1", "x2"],
-        _ => &["x1", "x2", "x3"],
-    };
+    let arguments = row.inputs();
     let typed: Vec<String> = arguments.iter().map(|argument| format!("{argument}: ArrayLike")).collect();
     let (name, doc) = (row.name, lower_first(row.doc));
     let (decorated, given) = match (is_ufunc(row), row.arity) {
@@ -90,7 +85,7 @@ fn function(row: &PointRow) -> String {
     let mut out = format!("\n\n{decorated}def {name}({}, /) -> {given}:\n", typed.join(", "));
     out += &format!("    \"\"\"Compute ``{name}`` element by element: {doc}\n");
     let (call, shown) = row.example;
-    let (module, imports) = if row.place == Namespace::Np { ("np", "np") } else { ("npx", "np, npx") };
+    let (module, imports) = if row.python == Some(Namespace::Np) { ("np", "np") } else { ("npx", "np, npx") };
     out += &format!(
         "\n    Examples\n    --------\n    >>> from forerun import {imports}\n    >>> {module}.{name}({call})\n    {shown}\n"
     );

@@ -6,56 +6,50 @@ use forerun_ops::{COMPOSITE, Class, Linalg, Op, OpRow, Point, PointRow, Routine,
 
 const OPENING: &str = "# Reference
 
-Every op of the catalogue. This page is made from its rows by `cargo xtask gen`: do not edit it.
+Every op of the catalogue. This page is generated from its rows by `cargo xtask gen`; do not edit it.
 
-An op returns at once; reading its result waits for it. Mistakes in shapes and dtypes raise on the line that submits;
-what only the data know (an index out of bounds) raises where the result is read, and names both lines.
+An op returns at once; reading its result waits for it. Shape and dtype errors raise on the line that submits the op. Errors
+that depend on the data, such as an index out of bounds, raise where the result is read, and name both lines.
 
-Operands are promoted: within signed integers, within unsigned ones and within floats the wider dtype wins; a signed and an
-unsigned integer become a signed one that holds both, or float64 where there is none; a float wins over integers and keeps
-its width; a number in the program takes the width of the array it meets. *Float* below means a float dtype itself, and float32
-for anything else but complex numbers, which stay. Half floats are computed in float32 and rounded after every op. Gradients flow to floats and complex numbers.
+Operands are promoted as follows. Within signed integers, unsigned integers and floats, the wider dtype wins. A signed and an
+unsigned integer give a signed integer that holds both, or float64 if there is none. A float wins over integers and keeps its
+width. A Python number takes the width of the array it is combined with. *Float* below means: float and complex dtypes stay as
+they are, all others become float32. Half floats are computed in float32 and rounded after every op. Floats and complex numbers
+have gradients.
 ";
 
 fn main() {
     let all = samples();
     print!("{OPENING}");
-    println!("\n## Pointwise\n\nElement by element; shapes are broadcast together. Chains of them run in one pass.\n");
+    println!("\n## Pointwise\n\nElement by element, with broadcasting. Chains of these ops are fused into one pass.\n");
     println!("| call | takes | gives | gradient | what |\n|---|---|---|---|---|");
     Point::ALL.iter().for_each(|point| pointwise(point.row()));
-    println!("\n## Structured\n\nWith kernels of their own.\n");
+    println!("\n## Structured\n\nOps with their own kernels.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for (op, row) in STRUCTURED {
-        let inputs = row.arity.map_or(1, usize::from);
-        let smooth = (0..inputs).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
-        structured(row, row.arguments, &all, if smooth { "yes" } else { "" });
+        let smooth = (0..row.inputs.len()).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
+        structured(row, &all, smooth);
     }
-    println!("\n## Routines\n\nFunctions over dense arrays, one result each.\n");
+    println!("\n## Routines\n\nFunctions over dense arrays with one result each.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for routine in Routine::all() {
         let row = routine.row();
         // The tape records these ops only to raise an error: they have no gradient.
         let refused = matches!(routine, Routine::Linalg(Linalg::Eig | Linalg::Eigvals));
-        let smooth = !refused && (0..row.arity.map_or(1, usize::from)).any(|i| routine.needs(i).is_some());
-        let arrays = Some(row.arguments).filter(|arrays| !arrays.is_empty());
-        let arguments: Vec<&str> = arrays.into_iter().chain(routine.attributes().iter().map(|a| a.name)).collect();
-        structured(row, &arguments.join(", "), &all, if smooth { "yes" } else { "" });
+        let smooth = !refused && (0..row.inputs.len()).any(|i| routine.needs(i).is_some());
+        structured(row, &all, smooth);
     }
-    println!("\n## Composite\n\nFunctions over the ops above: they fuse, run, fail and have gradients as those do.\n");
+    println!(
+        "\n## Composite\n\nFunctions composed of the ops above; they are fused, fail and have gradients accordingly.\n"
+    );
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for row in COMPOSITE {
-        structured(row, row.arguments, &all, if row.name == "one_hot" { "" } else { "yes" });
+        structured(row, &all, row.name != "one_hot");
     }
 }
 
 fn pointwise(row: &PointRow) {
-    let arguments = match (row.class, row.arity) {
-        (Class::Cast, _) => "x, dtype",
-        (Class::Select, _) => "condition, x1, x2",
-        (_, 1) => "x",
-        (_, 3) => "x1, x2, x3",
-        _ => "x1, x2",
-    };
+    let arguments = row.inputs().join(", ") + if row.class == Class::Cast { ", dtype" } else { "" };
     let taken: Vec<DType> = DType::ALL.into_iter().filter(|d| row.types(*d).is_ok()).collect();
     let gives = match row.class {
         Class::Any | Class::Number | Class::Bits | Class::Whole | Class::Select => "the same",
@@ -75,13 +69,14 @@ fn pointwise(row: &PointRow) {
     println!("| `{name}({arguments})` | {} | {gives} | {smooth} | {doc} |", dtypes(&taken));
 }
 
-fn structured(row: &OpRow, arguments: &str, samples: &[Sample], smooth: &str) {
+fn structured(row: &OpRow, samples: &[Sample], smooth: bool) {
     // The dtypes of a row are those that its samples use.
     let tried = |d: &DType| samples.iter().any(|s| s.op == row.name && s.error.is_none() && s.dtypes.contains(d));
     let taken: Vec<DType> = DType::ALL.into_iter().filter(tried).collect();
     let first = row.doc.chars().next().into_iter().flat_map(char::to_uppercase);
     let doc: String = first.chain(row.doc.chars().skip(1)).collect();
-    println!("| `{}({arguments})` | {} | {smooth} | {doc}. |", row.name, dtypes(&taken));
+    let smooth = if smooth { "yes" } else { "" };
+    println!("| `{}({})` | {} | {smooth} | {doc}. |", row.name, row.arguments(), dtypes(&taken));
 }
 
 fn dtypes(taken: &[DType]) -> String {

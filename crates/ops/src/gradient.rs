@@ -4,10 +4,10 @@
 //!
 //! The gradient of a complex number is complex: its parts are the gradients of the real and the imaginary part.
 //!
-//! Invariant: every row has a rule, and the matches below have no wildcard, so a new op does not compile without a
-//! decision about its gradient.
+//! Invariant: a new op does not compile without a decision about its gradient. Every pointwise row has a rule, the
+//! matches below have no wildcard, and `Family::needs` of routines has no default.
 
-use crate::pointwise::flows;
+use crate::point::flows;
 use crate::{Op, Point, ReduceKind};
 use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -33,7 +33,7 @@ fn sample(kind: Kind) -> Scalar {
     }
 }
 
-/// The dtype that all arguments promote to. Scalars have no dtype of their own: they promote after the arrays.
+/// The dtype that all arguments promote to. Scalars have no dtype, so they promote after the arrays.
 pub fn promote(args: &[ArgType]) -> DType {
     let arrays = args.iter().filter_map(|a| match a {
         ArgType::Array(d, _) => Some(*d),

@@ -8,8 +8,10 @@ pub mod infer;
 pub mod math;
 mod num;
 mod op;
+mod point;
 mod pointwise;
 pub mod power;
+mod python;
 mod routine;
 pub mod samples;
 mod scalar;
@@ -23,7 +25,8 @@ pub mod turn;
 pub use family::*;
 pub use num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 pub use op::{Beyond, FillKind, Op, OpRow, ReduceKind, Tier};
-pub use pointwise::{Body, Class, Namespace, Point, PointRow, bodies};
+pub use point::{Body, Class, Point, PointRow, bodies};
+pub use python::{Namespace, Promotion, PythonFunction};
 pub use routine::{
     AlongAxis, Attribute, AttributeKind, Attributes, ComplexGradient, Encoded, Given, GradientBuilder, GradientOperand,
     List,

@@ -1,8 +1,8 @@
 //! The ops of the catalogue: pointwise rows, structured ops and composites, one row each.
 
-use crate::{Point, Routine, structured};
+use crate::{Attribute, Point, PythonFunction, Routine, structured};
 
-/// What a reduction computes.
+/// The operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ReduceKind {
@@ -24,7 +24,7 @@ pub enum ReduceKind {
     NanMin,
 }
 
-/// What a fill computes.
+/// The values of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FillKind {
@@ -131,16 +131,33 @@ pub enum Tier {
 pub struct OpRow {
     /// The name in frontends and messages.
     pub name: &'static str,
-    /// The arguments, arrays first. Attributes of a routine are declared separately: see [`Routine::attributes`].
-    pub arguments: &'static str,
+    /// The names of its array inputs.
+    pub inputs: &'static [&'static str],
+    /// Whether the only input stands for any number of arrays.
+    pub variadic: bool,
+    /// The other arguments.
+    pub attributes: &'static [Attribute],
     /// How the op is declared.
     pub tier: Tier,
-    /// Number of array inputs; `None` for any number.
-    pub arity: Option<u8>,
     /// Whether the op cannot fail after submission. Such an op may be dropped if nobody can read its result.
     pub infallible: bool,
     /// One sentence for the reference.
     pub doc: &'static str,
+    /// The generated Python function, if there is one.
+    pub python: Option<PythonFunction>,
+}
+
+impl OpRow {
+    /// Number of array inputs; `None` for any number.
+    pub fn arity(&self) -> Option<usize> {
+        (!self.variadic).then_some(self.inputs.len())
+    }
+
+    /// The names of its arguments, arrays first.
+    pub fn arguments(&self) -> String {
+        let attributes = self.attributes.iter().map(|attribute| attribute.name);
+        self.inputs.iter().copied().chain(attributes).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Op {
@@ -148,27 +165,7 @@ impl Op {
     pub fn name(self) -> &'static str {
         match self {
             Op::Point(p) => p.row().name,
-            Op::View => "view",
-            Op::Reduce(ReduceKind::Sum) => "sum",
-            Op::Reduce(ReduceKind::Prod) => "prod",
-            Op::Reduce(ReduceKind::Max) => "max",
-            Op::Reduce(ReduceKind::Min) => "min",
-            Op::Reduce(ReduceKind::ArgMax) => "argmax",
-            Op::Reduce(ReduceKind::ArgMin) => "argmin",
-            Op::Reduce(ReduceKind::NanMax) => "nanmax",
-            Op::Reduce(ReduceKind::NanMin) => "nanmin",
-            Op::Matmul => "matmul",
-            Op::Concat => "concatenate",
-            Op::Update => "update",
-            Op::Take => "take",
-            Op::ScatterAdd => "scatter_add",
-            Op::Transfer => "transfer",
-            Op::Routine(routine) => routine.name(),
-            Op::Fill(FillKind::Full) => "full",
-            Op::Fill(FillKind::Arange) => "arange",
-            Op::Fill(FillKind::Eye) => "eye",
-            Op::Fill(FillKind::Normal) => "normal",
-            Op::Fill(FillKind::Uniform) => "uniform",
+            _ => structured::row(self).map_or_else(|| unreachable!("{self:?} has no row"), |row| row.name),
         }
     }
 

@@ -3,19 +3,24 @@
 use crate::num::{Double, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
 use crate::power;
 use crate::turn::Turn;
+use std::cmp::Ordering;
+
+/// Methods of a trait by their bodies, which see `self` under the first name.
+macro_rules! methods {
+    ($($name:ident = |$a:ident $(, $b:ident)*| $body:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self $(, $b: Self)*) -> Self {
+            let $a = self;
+            $body
+        }
+    )*};
+}
 
 impl Mask for bool {
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        self & other
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        self | other
-    }
-    #[inline(always)]
-    fn not(self) -> Self {
-        !self
+    methods! {
+        and = |a, b| a & b;
+        or = |a, b| a | b;
+        not = |a| !a;
     }
 }
 
@@ -42,81 +47,43 @@ macro_rules! compare_and_select {
 }
 
 macro_rules! bits {
-    ($ty:ty) => {
+    ($($ty:ty)*) => {$(
         impl NumBits for $ty {
-            #[inline(always)]
-            fn bit_and(self, other: Self) -> Self {
-                self & other
-            }
-            #[inline(always)]
-            fn bit_or(self, other: Self) -> Self {
-                self | other
-            }
-            #[inline(always)]
-            fn bit_xor(self, other: Self) -> Self {
-                self ^ other
-            }
-            #[inline(always)]
-            fn bit_not(self) -> Self {
-                !self
+            methods! {
+                bit_and = |a, b| a & b;
+                bit_or = |a, b| a | b;
+                bit_xor = |a, b| a ^ b;
+                bit_not = |a| !a;
             }
         }
-    };
+    )*};
 }
 
-bits!(bool);
-bits!(i32);
-bits!(i64);
-bits!(u64);
+bits! { bool i32 i64 u64 }
 
 impl Num for bool {
     compare_and_select!();
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        self | other
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        self & other
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        self | other
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        self & other
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        self
+    methods! {
+        add = |a, b| a | b;
+        mul = |a, b| a & b;
+        max = |a, b| a | b;
+        min = |a, b| a & b;
+        abs = |a| a;
     }
 }
 
+/// What integers have in common, and how the rest is computed with a sign or without.
 macro_rules! integer {
-    ($ty:ty) => {
+    ($ty:ty, $($signed:tt)*) => {
         impl Num for $ty {
             compare_and_select!();
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self.wrapping_add(other)
+            methods! {
+                add = |a, b| a.wrapping_add(b);
+                mul = |a, b| a.wrapping_mul(b);
+                max = |a, b| Ord::max(a, b);
+                min = |a, b| Ord::min(a, b);
             }
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                Ord::max(self, other)
-            }
-            #[inline(always)]
-            fn min(self, other: Self) -> Self {
-                Ord::min(self, other)
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                self.wrapping_abs()
-            }
+            integer!(@abs $($signed)*);
         }
 
         impl NumSigned for $ty {
@@ -124,189 +91,101 @@ macro_rules! integer {
             fn small(value: i8) -> Self {
                 value as $ty
             }
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                self.wrapping_sub(other)
+            methods! {
+                sub = |a, b| a.wrapping_sub(b);
+                neg = |a| a.wrapping_neg();
+                fmod = |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) };
+                floor = |a| a;
+                ceil = |a| a;
+                trunc = |a| a;
+                rint = |a| a;
             }
-            #[inline(always)]
-            fn neg(self) -> Self {
-                self.wrapping_neg()
-            }
-            #[inline(always)]
-            fn floor_div(self, other: Self) -> Self {
-                if other == 0 {
+            integer!(@divide $($signed)*);
+        }
+    };
+    (@abs signed) => {
+        methods! { abs = |a| a.wrapping_abs(); }
+    };
+    (@abs unsigned) => {
+        methods! { abs = |a| a; }
+    };
+    (@divide signed) => {
+        methods! {
+            floor_div = |a, b| {
+                if b == 0 {
                     return 0;
                 }
-                let (q, r) = (self.wrapping_div(other), self.wrapping_rem(other));
-                if r != 0 && (r < 0) != (other < 0) { q - 1 } else { q }
-            }
-            #[inline(always)]
-            fn remainder(self, other: Self) -> Self {
-                if other == 0 {
-                    return 0;
-                }
-                let r = self.wrapping_rem(other);
-                if r != 0 && (r < 0) != (other < 0) { r + other } else { r }
-            }
-            #[inline(always)]
-            fn fmod(self, other: Self) -> Self {
-                if other == 0 { 0 } else { self.wrapping_rem(other) }
-            }
-            #[inline(always)]
-            fn power(self, other: Self) -> Self {
-                if other < 0 {
-                    return match self {
-                        1 => 1,
-                        -1 => 1 - 2 * (other & 1),
-                        _ => 0,
-                    };
-                }
-                let (mut result, mut base, mut left) = (1 as $ty, self, other);
-                while left != 0 {
-                    if left & 1 == 1 {
-                        result = result.wrapping_mul(base);
-                    }
-                    base = base.wrapping_mul(base);
-                    left >>= 1;
-                }
-                result
-            }
-            #[inline(always)]
-            fn floor(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn ceil(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn trunc(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn rint(self) -> Self {
-                self
-            }
+                let (q, r) = (a.wrapping_div(b), a.wrapping_rem(b));
+                if r != 0 && (r < 0) != (b < 0) { q - 1 } else { q }
+            };
+            remainder = |a, b| {
+                let r = NumSigned::fmod(a, b);
+                if r != 0 && (r < 0) != (b < 0) { r + b } else { r }
+            };
+            power = |a, b| match a {
+                _ if b >= 0 => whole_power(a, b as u64),
+                1 => 1,
+                -1 => 1 - 2 * (b & 1),
+                _ => 0,
+            };
+        }
+    };
+    (@divide unsigned) => {
+        methods! {
+            floor_div = |a, b| a.checked_div(b).unwrap_or(0);
+            remainder = |a, b| NumSigned::fmod(a, b);
+            power = |a, b| whole_power(a, b);
         }
     };
 }
 
-integer!(i8);
-integer!(i16);
-integer!(i32);
-integer!(i64);
+integer!(i8, signed);
+integer!(i16, signed);
+integer!(i32, signed);
+integer!(i64, signed);
+integer!(u64, unsigned);
 
-impl Num for u64 {
-    compare_and_select!();
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        self.wrapping_mul(other)
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Ord::max(self, other)
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        Ord::min(self, other)
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        self
-    }
-}
-
-impl NumSigned for u64 {
-    #[inline(always)]
-    fn small(value: i8) -> Self {
-        value as u64
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    #[inline(always)]
-    fn neg(self) -> Self {
-        self.wrapping_neg()
-    }
-    #[inline(always)]
-    fn floor_div(self, other: Self) -> Self {
-        self.checked_div(other).unwrap_or(0)
-    }
-    #[inline(always)]
-    fn remainder(self, other: Self) -> Self {
-        self.checked_rem(other).unwrap_or(0)
-    }
-    #[inline(always)]
-    fn fmod(self, other: Self) -> Self {
-        self.checked_rem(other).unwrap_or(0)
-    }
-    #[inline(always)]
-    fn power(self, other: Self) -> Self {
-        let (mut result, mut base, mut left) = (1u64, self, other);
-        while left != 0 {
-            if left & 1 == 1 {
-                result = result.wrapping_mul(base);
-            }
-            base = base.wrapping_mul(base);
-            left >>= 1;
+/// A power by squares of squares.
+#[inline(always)]
+fn whole_power<T: NumSigned>(mut base: T, mut exponent: u64) -> T {
+    let mut result = T::small(1);
+    while exponent != 0 {
+        if exponent & 1 == 1 {
+            result = result.mul(base);
         }
-        result
+        base = base.mul(base);
+        exponent >>= 1;
     }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        self
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        self
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        self
-    }
-    #[inline(always)]
-    fn rint(self) -> Self {
-        self
-    }
+    result
 }
 
 macro_rules! whole {
     ($ty:ty, $magnitude:expr) => {
         impl NumWhole for $ty {
-            #[inline(always)]
-            fn gcd(self, other: Self) -> Self {
-                // Binary GCD, several times faster than Euclid's algorithm with division: remove common factors of two,
-                // then repeatedly subtract the smaller odd number from the larger.
-                let (mut a, mut b) = ($magnitude(self), $magnitude(other));
-                if a == 0 || b == 0 {
-                    return (a | b) as $ty;
-                }
-                let twos = (a | b).trailing_zeros();
-                a >>= a.trailing_zeros();
-                while b != 0 {
-                    b >>= b.trailing_zeros();
-                    (a, b) = (Ord::min(a, b), a.abs_diff(b));
-                }
-                (a << twos) as $ty
-            }
-            #[inline(always)]
-            fn lcm(self, other: Self) -> Self {
-                let (a, b) = ($magnitude(self), $magnitude(other));
-                let divisor = $magnitude(self.gcd(other));
-                if divisor == 0 { 0 } else { (a / divisor).wrapping_mul(b) as $ty }
-            }
-            #[inline(always)]
-            fn shift_left(self, by: Self) -> Self {
-                if (0..<$ty>::BITS as $ty).contains(&by) { self << by } else { 0 }
-            }
-            #[inline(always)]
-            fn shift_right(self, by: Self) -> Self {
-                if (0..<$ty>::BITS as $ty).contains(&by) { self >> by } else { self >> (<$ty>::BITS - 1) >> 1u8 }
+            methods! {
+                gcd = |a, b| {
+                    // Binary GCD, several times faster than Euclid's algorithm with division: remove common factors of two,
+                    // then repeatedly subtract the smaller odd number from the larger.
+                    let (mut a, mut b) = ($magnitude(a), $magnitude(b));
+                    if a == 0 || b == 0 {
+                        return (a | b) as $ty;
+                    }
+                    let twos = (a | b).trailing_zeros();
+                    a >>= a.trailing_zeros();
+                    while b != 0 {
+                        b >>= b.trailing_zeros();
+                        (a, b) = (Ord::min(a, b), a.abs_diff(b));
+                    }
+                    (a << twos) as $ty
+                };
+                lcm = |a, b| {
+                    let divisor = $magnitude(a.gcd(b));
+                    if divisor == 0 { 0 } else { ($magnitude(a) / divisor).wrapping_mul($magnitude(b)) as $ty }
+                };
+                shift_left = |a, by| if (0..<$ty>::BITS as $ty).contains(&by) { a << by } else { 0 };
+                shift_right = |a, by| {
+                    if (0..<$ty>::BITS as $ty).contains(&by) { a >> by } else { a >> (<$ty>::BITS - 1) >> 1u8 }
+                };
             }
         }
     };
@@ -320,25 +199,12 @@ macro_rules! float {
     ($ty:ident, $bits:ty, $signed:ty, $format:ty, $mantissa:expr, $bias:expr) => {
         impl Num for $ty {
             compare_and_select!();
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self + other
-            }
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                self * other
-            }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                if self > other || self != self { self } else { other }
-            }
-            #[inline(always)]
-            fn min(self, other: Self) -> Self {
-                if self < other || self != self { self } else { other }
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                $ty::abs(self)
+            methods! {
+                add = |a, b| a + b;
+                mul = |a, b| a * b;
+                max = |a, b| if a > b || a != a { a } else { b };
+                min = |a, b| if a < b || a != a { a } else { b };
+                abs = |a| $ty::abs(a);
             }
         }
 
@@ -347,67 +213,40 @@ macro_rules! float {
             fn small(value: i8) -> Self {
                 value as $ty
             }
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                self - other
-            }
-            #[inline(always)]
-            fn neg(self) -> Self {
-                -self
-            }
-            #[inline(always)]
-            fn floor_div(self, other: Self) -> Self {
-                if other == 0.0 {
-                    return self / other;
-                }
-                let r = self % other;
-                let mut quotient = (self - r) / other;
-                if r != 0.0 && (r < 0.0) != (other < 0.0) {
-                    quotient -= 1.0;
-                }
-                if quotient == 0.0 {
-                    return (0.0 as $ty).copysign(self / other);
-                }
-                // The quotient is an integer apart from the rounding error of the division.
-                let floor = $ty::floor(quotient);
-                if quotient - floor > 0.5 { floor + 1.0 } else { floor }
-            }
-            #[inline(always)]
-            fn remainder(self, other: Self) -> Self {
-                let r = self % other;
-                if r == 0.0 {
-                    return (0.0 as $ty).copysign(other);
-                }
-                if (r < 0.0) != (other < 0.0) { r + other } else { r }
-            }
-            #[inline(always)]
-            fn fmod(self, other: Self) -> Self {
-                self % other
-            }
-            #[inline(always)]
-            fn power(self, other: Self) -> Self {
-                power::power(self, other)
-            }
-            #[inline(always)]
-            fn power_unfused(self, other: Self) -> Self {
+            methods! {
+                sub = |a, b| a - b;
+                neg = |a| -a;
+                floor_div = |a, b| {
+                    if b == 0.0 {
+                        return a / b;
+                    }
+                    let r = a % b;
+                    let mut quotient = (a - r) / b;
+                    if r != 0.0 && (r < 0.0) != (b < 0.0) {
+                        quotient -= 1.0;
+                    }
+                    if quotient == 0.0 {
+                        return (0.0 as $ty).copysign(a / b);
+                    }
+                    // The quotient is an integer apart from the rounding error of the division.
+                    let floor = $ty::floor(quotient);
+                    if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+                };
+                remainder = |a, b| {
+                    let r = a % b;
+                    if r == 0.0 {
+                        return (0.0 as $ty).copysign(b);
+                    }
+                    if (r < 0.0) != (b < 0.0) { r + b } else { r }
+                };
+                fmod = |a, b| a % b;
+                power = |a, b| power::power(a, b);
                 // These cases also cover signalling NaN, for which the C library returns NaN.
-                if self == 1.0 || other == 0.0 { 1.0 } else { $ty::powf(self, other) }
-            }
-            #[inline(always)]
-            fn floor(self) -> Self {
-                $ty::floor(self)
-            }
-            #[inline(always)]
-            fn ceil(self) -> Self {
-                $ty::ceil(self)
-            }
-            #[inline(always)]
-            fn trunc(self) -> Self {
-                $ty::trunc(self)
-            }
-            #[inline(always)]
-            fn rint(self) -> Self {
-                self.round_ties_even()
+                power_unfused = |a, b| if a == 1.0 || b == 0.0 { 1.0 } else { $ty::powf(a, b) };
+                floor = |a| $ty::floor(a);
+                ceil = |a| $ty::ceil(a);
+                trunc = |a| $ty::trunc(a);
+                rint = |a| a.round_ties_even();
             }
         }
 
@@ -417,37 +256,26 @@ macro_rules! float {
             fn constant(value: f64) -> Self {
                 value as $ty
             }
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                self / other
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                $ty::sqrt(self)
-            }
-            #[inline(always)]
-            fn mul_add(self, b: Self, c: Self) -> Self {
-                $ty::mul_add(self, b, c)
-            }
-            #[inline(always)]
-            fn lesser(self, other: Self) -> Self {
-                if self < other { self } else { other }
-            }
-            #[inline(always)]
-            fn greater(self, other: Self) -> Self {
-                if self > other { self } else { other }
-            }
-            #[inline(always)]
-            fn copysign(self, sign: Self) -> Self {
-                $ty::copysign(self, sign)
-            }
-            #[inline(always)]
-            fn scale(self, n: Self) -> Self {
-                // Two factors, so that denormal results round once and large ones reach infinity.
-                let n = n as $signed;
-                let half = n >> 1;
-                let power = |e: $signed| $ty::from_bits(((e + $bias) << $mantissa) as $bits);
-                self * power(half) * power(n - half)
+            methods! {
+                div = |a, b| a / b;
+                sqrt = |a| $ty::sqrt(a);
+                mul_add = |a, b, c| $ty::mul_add(a, b, c);
+                lesser = |a, b| if a < b { a } else { b };
+                greater = |a, b| if a > b { a } else { b };
+                copysign = |a, sign| $ty::copysign(a, sign);
+                scale = |a, n| {
+                    // Two factors, so that denormal results round once and large ones reach infinity.
+                    let n = n as $signed;
+                    let half = n >> 1;
+                    let power = |e: $signed| $ty::from_bits(((e + $bias) << $mantissa) as $bits);
+                    a * power(half) * power(n - half)
+                };
+                next_after = |a, b| match a.partial_cmp(&b) {
+                    None => a + b,
+                    Some(Ordering::Equal) => b,
+                    Some(Ordering::Less) => a.next_up(),
+                    Some(Ordering::Greater) => a.next_down(),
+                };
             }
             #[inline(always)]
             fn split(self) -> (Self, Self) {
@@ -459,18 +287,6 @@ macro_rules! float {
             #[inline(always)]
             fn turns(self) -> [Self; 3] {
                 if self.is_far() { self.far() } else { self.near() }
-            }
-            #[inline(always)]
-            fn next_after(self, other: Self) -> Self {
-                if self != self || other != other {
-                    self + other
-                } else if self == other {
-                    other
-                } else if self < other {
-                    self.next_up()
-                } else {
-                    self.next_down()
-                }
             }
         }
     };

@@ -6,7 +6,7 @@
 
 use crate::math;
 use crate::num::{Double, Format, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Single};
-use crate::pointwise::{Body, Point, bodies};
+use crate::point::{Body, Point, bodies};
 use crate::power;
 use forerun_base::DType;
 use std::cell::RefCell;
@@ -250,28 +250,28 @@ fn argument<D: Typed>(n: u8) -> Symbol<D> {
 }
 
 macro_rules! script_of {
-    ($dtype:expr, Cast, $arity:tt, $point:ident) => { None };
-    ($dtype:expr, Part, $arity:tt, $point:ident) => { None };
-    ($dtype:expr, Join, $arity:tt, $point:ident) => { None };
-    ($dtype:expr, Any, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
-    ($dtype:expr, Compare, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
-    ($dtype:expr, Select, $arity:tt, $point:ident) => { script_of!(@ $dtype, select, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
-    ($dtype:expr, Number, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, I32 Int I64 Long U64 Natural F32 Float F64 Real) };
-    ($dtype:expr, Float, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
-    ($dtype:expr, Predicate, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, F32 Float F64 Real) };
-    ($dtype:expr, Logic, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth) };
-    ($dtype:expr, Bits, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, Bool Truth I32 Int I64 Long U64 Natural) };
-    ($dtype:expr, Whole, $arity:tt, $point:ident) => { script_of!(@ $dtype, $arity, $point, I32 Int I64 Long U64 Natural) };
-    (@ $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
+    ($dtype:expr, Cast, $operands:tt, $point:ident) => { None };
+    ($dtype:expr, Part, $operands:tt, $point:ident) => { None };
+    ($dtype:expr, Join, $operands:tt, $point:ident) => { None };
+    ($dtype:expr, Any, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
+    ($dtype:expr, Compare, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
+    ($dtype:expr, Select, $operands:tt, $point:ident) => { script_of!(@ $dtype, select, $point, Bool Truth I32 Int I64 Long U64 Natural F32 Float F64 Real) };
+    ($dtype:expr, Number, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, I32 Int I64 Long U64 Natural F32 Float F64 Real) };
+    ($dtype:expr, Float, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, F32 Float F64 Real) };
+    ($dtype:expr, Predicate, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, F32 Float F64 Real) };
+    ($dtype:expr, Logic, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, Bool Truth) };
+    ($dtype:expr, Bits, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, Bool Truth I32 Int I64 Long U64 Natural) };
+    ($dtype:expr, Whole, $operands:tt, $point:ident) => { script_of!(@ $dtype, $operands, $point, I32 Int I64 Long U64 Natural) };
+    (@ $dtype:expr, $operands:tt, $point:ident, $($name:ident $type:ty)*) => {
         match $dtype {
-            $(DType::$name => Some(collect(|| vec![script_of!(@@ $arity, $point, $type)])),)*
+            $(DType::$name => Some(collect(|| vec![script_of!(@@ $operands, $point, $type)])),)*
             #[allow(unreachable_patterns, reason = "some ops take every dtype")]
             _ => None,
         }
     };
-    (@@ 1, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0),)).0 };
-    (@@ 2, $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1))).0 };
-    (@@ 3, $point:ident, $type:ty) => {
+    (@@ ($a:ident), $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0),)).0 };
+    (@@ ($a:ident, $b:ident), $point:ident, $type:ty) => { <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1))).0 };
+    (@@ ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => {
         <bodies::$point as Body<_>>::apply((argument::<$type>(0), argument::<$type>(1), argument::<$type>(2))).0
     };
     (@@ select, $point:ident, $type:ty) => {
@@ -280,12 +280,15 @@ macro_rules! script_of {
 }
 
 macro_rules! table {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
+    ($($point:ident {
+        name: $name:literal, class: $class:ident, $(ulp: $ulp:literal,)? doc: $doc:literal,
+        body: |$($arg:ident),+| $($rest:tt)*
+    })*) => {
         /// The script of an op's body for operands of `dtype`; `None` if the op does not take the dtype or computes in
         /// another one. A cast has no body.
         pub fn script(point: Point, dtype: DType) -> Option<Script> {
             match point {
-                $(Point::$point => script_of!(dtype, $class, $arity, $point),)*
+                $(Point::$point => script_of!(dtype, $class, ($($arg),+), $point),)*
             }
         }
     };

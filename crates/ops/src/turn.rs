@@ -34,7 +34,7 @@ const HALF_PI_REST: f64 = 6.077100506506192e-11;
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
 
 /// The bits of 2/pi: as many as the exponent of the largest double, plus three times its precision.
-const TWO_OVER_PI: [u64; 20] = [
+pub const TWO_OVER_PI: [u64; 20] = [
     0xa2f9836e4e441529,
     0xfc2757d1f534ddc0,
     0xdb6295993c439041,
@@ -98,7 +98,7 @@ fn quotient(x: f64) -> f64 {
     (x * std::f64::consts::FRAC_2_PI).round_ties_even()
 }
 
-/// `x` modulo four; exact.
+/// `n` modulo four; exact.
 #[inline(always)]
 fn quadrant(n: f64) -> f64 {
     n - 4.0 * (n * 0.25).floor()

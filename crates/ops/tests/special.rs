@@ -219,9 +219,9 @@ const POLYGAMMA: &[(f64, f64, f64)] = &[
 /// Checks that a result has the accuracy of its row; near a zero of the function, relative to nearby values.
 fn check(name: &str, x: f64, got: f64, want: f64, epsilon: f64) {
     let row = Point::from_name(name).unwrap().row();
-    let size = if row.off >= 8 { want.abs().max(1.0) } else { want.abs() };
+    let size = if row.ulp >= 8 { want.abs().max(1.0) } else { want.abs() };
     let tiny = if epsilon > 1e-10 { 1e-44 } else { 5e-324 };
-    let within = (row.off as f64 + 0.5) * epsilon * size;
+    let within = (row.ulp as f64 + 0.5) * epsilon * size;
     assert!(got == want || (got - want).abs() <= within.max(tiny), "{name}({x:e}) = {got:e}, not {want:e}");
 }
 

@@ -47,7 +47,7 @@ pub struct DeviceBlock {
 
 // SAFETY: an address is only a number; code that uses it follows the accelerator's rules.
 unsafe impl Send for DeviceBlock {}
-// SAFETY: as above.
+// SAFETY: a shared block is only read, and its address is only a number.
 unsafe impl Sync for DeviceBlock {}
 
 /// Counters of kernel launches.

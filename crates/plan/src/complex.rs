@@ -30,11 +30,11 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
     let made = match (op, &operands[..]) {
         (Point::Real, [z]) => return z.re,
         (Point::Imag, [z]) => return z.im,
-        (Point::Abs, [z]) => return w.size(*z),
-        (Point::Equal, [x, y]) => return w.both(Point::Equal, *x, *y, Point::LogicalAnd),
-        (Point::NotEqual, [x, y]) => return w.both(Point::NotEqual, *x, *y, Point::LogicalOr),
-        (Point::IsNan | Point::IsInf, [z]) => return w.asks(op, *z, Point::LogicalOr),
-        (Point::IsFinite, [z]) => return w.asks(op, *z, Point::LogicalAnd),
+        (Point::Abs, [z]) => return w.absolute(*z),
+        (Point::Equal, [x, y]) => return w.compare_parts(Point::Equal, *x, *y, Point::LogicalAnd),
+        (Point::NotEqual, [x, y]) => return w.compare_parts(Point::NotEqual, *x, *y, Point::LogicalOr),
+        (Point::IsNan | Point::IsInf, [z]) => return w.test_parts(op, *z, Point::LogicalOr),
+        (Point::IsFinite, [z]) => return w.test_parts(op, *z, Point::LogicalAnd),
         (Point::Add | Point::Subtract, [x, y]) => Parts { re: w.two(op, x.re, y.re), im: w.two(op, x.im, y.im) },
         (Point::Negative, [z]) => Parts { re: w.one(op, z.re), im: w.one(op, z.im) },
         (Point::Multiply, [x, y]) => w.product(*x, *y),
@@ -69,21 +69,21 @@ pub(crate) fn apply(b: &mut Builder, op: Point, dtype: DType, args: &[Ssa]) -> S
             let scaled = Parts { re: w.two(Point::Multiply, z.re, log), im: w.two(Point::Multiply, z.im, log) };
             w.exponential(scaled)
         }
-        (Point::Expm1, [z]) => w.exponential_less_one(*z),
-        (Point::Log1p, [z]) => w.logarithm_of_one_more(*z),
+        (Point::Expm1, [z]) => w.expm1(*z),
+        (Point::Log1p, [z]) => w.log1p(*z),
         (Point::Power | Point::FloatPower, [x, y]) => w.power(*x, *y),
-        (Point::Sin, [z]) => w.turned((Point::Sin, Point::Cosh), (Point::Cos, Point::Sinh), *z, false),
-        (Point::Cos, [z]) => w.turned((Point::Cos, Point::Cosh), (Point::Sin, Point::Sinh), *z, true),
-        (Point::Sinh, [z]) => w.turned((Point::Sinh, Point::Cos), (Point::Cosh, Point::Sin), *z, false),
-        (Point::Cosh, [z]) => w.turned((Point::Cosh, Point::Cos), (Point::Sinh, Point::Sin), *z, false),
+        (Point::Sin, [z]) => w.mixed_products((Point::Sin, Point::Cosh), (Point::Cos, Point::Sinh), *z, false),
+        (Point::Cos, [z]) => w.mixed_products((Point::Cos, Point::Cosh), (Point::Sin, Point::Sinh), *z, true),
+        (Point::Sinh, [z]) => w.mixed_products((Point::Sinh, Point::Cos), (Point::Cosh, Point::Sin), *z, false),
+        (Point::Cosh, [z]) => w.mixed_products((Point::Cosh, Point::Cos), (Point::Sinh, Point::Sin), *z, false),
         (Point::Tanh, [z]) => w.hyperbolic_tangent(*z),
-        (Point::Tan, [z]) => w.on_the_side(*z, Work::hyperbolic_tangent),
+        (Point::Tan, [z]) => w.rotate(*z, Work::hyperbolic_tangent),
         (Point::Asin, [z]) => w.arcsine(*z),
         (Point::Acos, [z]) => w.arccosine(*z),
         (Point::Acosh, [z]) => w.inverse_hyperbolic_cosine(*z),
         (Point::Atanh, [z]) => w.inverse_hyperbolic_tangent(*z),
-        (Point::Asinh, [z]) => w.on_the_side(*z, Work::arcsine),
-        (Point::Atan, [z]) => w.on_the_side(*z, Work::inverse_hyperbolic_tangent),
+        (Point::Asinh, [z]) => w.rotate(*z, Work::arcsine),
+        (Point::Atan, [z]) => w.rotate(*z, Work::inverse_hyperbolic_tangent),
         (op, _) => unreachable!("inference refuses {op} of {dtype}"),
     };
     w.b.instruction(Point::Compose, w.part, dtype, &[made.re, made.im])
@@ -108,7 +108,7 @@ impl Work<'_> {
         self.b.instruction(op, self.part, self.part, &[a, b])
     }
 
-    fn asks_two(&mut self, op: Point, a: Ssa, b: Ssa) -> Ssa {
+    fn compare(&mut self, op: Point, a: Ssa, b: Ssa) -> Ssa {
         self.b.instruction(op, self.part, DType::Bool, &[a, b])
     }
 
@@ -117,33 +117,33 @@ impl Work<'_> {
     }
 
     /// Applies a predicate to a float.
-    fn ask(&mut self, op: Point, a: Ssa) -> Ssa {
+    fn test(&mut self, op: Point, a: Ssa) -> Ssa {
         self.b.instruction(op, self.part, DType::Bool, &[a])
     }
 
     /// Whether the imaginary part is not finite and the real part is infinite; and whether the imaginary part is not
     /// finite and the real part is finite.
-    fn lost_angle(&mut self, z: Parts) -> (Ssa, Ssa) {
-        let (tame, along) = (self.ask(Point::IsFinite, z.im), self.ask(Point::IsFinite, z.re));
-        let endless = self.ask(Point::IsInf, z.re);
+    fn nonfinite_imag(&mut self, z: Parts) -> (Ssa, Ssa) {
+        let (tame, along) = (self.test(Point::IsFinite, z.im), self.test(Point::IsFinite, z.re));
+        let infinite = self.test(Point::IsInf, z.re);
         let wild = self.b.instruction(Point::LogicalNot, DType::Bool, DType::Bool, &[tame]);
         let and = |w: &mut Self, a, b| w.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[a, b]);
-        (and(self, wild, endless), and(self, wild, along))
+        (and(self, wild, infinite), and(self, wild, along))
     }
 
     /// Whether a part is infinite, and so the absolute value.
-    fn endless(&mut self, z: Parts) -> Ssa {
-        self.asks(Point::IsInf, z, Point::LogicalOr)
+    fn is_infinite(&mut self, z: Parts) -> Ssa {
+        self.test_parts(Point::IsInf, z, Point::LogicalOr)
     }
 
     /// Compares both parts, and joins the results.
-    fn both(&mut self, op: Point, x: Parts, y: Parts, join: Point) -> Ssa {
-        let (re, im) = (self.asks_two(op, x.re, y.re), self.asks_two(op, x.im, y.im));
+    fn compare_parts(&mut self, op: Point, x: Parts, y: Parts, join: Point) -> Ssa {
+        let (re, im) = (self.compare(op, x.re, y.re), self.compare(op, x.im, y.im));
         self.b.instruction(join, DType::Bool, DType::Bool, &[re, im])
     }
 
     /// Applies a predicate to both parts, and joins the results.
-    fn asks(&mut self, op: Point, z: Parts, join: Point) -> Ssa {
+    fn test_parts(&mut self, op: Point, z: Parts, join: Point) -> Ssa {
         let re = self.b.instruction(op, self.part, DType::Bool, &[z.re]);
         let im = self.b.instruction(op, self.part, DType::Bool, &[z.im]);
         self.b.instruction(join, DType::Bool, DType::Bool, &[re, im])
@@ -155,7 +155,7 @@ impl Work<'_> {
         if let Some(known) = self.zero_and_one {
             return known;
         }
-        let never = self.asks_two(Point::Less, any, any);
+        let never = self.compare(Point::Less, any, any);
         let always = self.b.instruction(Point::LogicalNot, DType::Bool, DType::Bool, &[never]);
         *self.zero_and_one.insert((self.b.cast(never, self.part), self.b.cast(always, self.part)))
     }
@@ -167,9 +167,9 @@ impl Work<'_> {
     }
 
     /// A product of floats in which zero times anything, even infinity, is zero with the sign of the product.
-    fn bounded(&mut self, a: Ssa, b: Ssa) -> Ssa {
+    fn multiply_zeros(&mut self, a: Ssa, b: Ssa) -> Ssa {
         let (zero, one) = self.zero_and_one(a);
-        let (no_a, no_b) = (self.asks_two(Point::Equal, a, zero), self.asks_two(Point::Equal, b, zero));
+        let (no_a, no_b) = (self.compare(Point::Equal, a, zero), self.compare(Point::Equal, b, zero));
         let (sign_a, sign_b) = (self.two(Point::Copysign, one, a), self.two(Point::Copysign, one, b));
         let (a, b) = (self.choose(no_b, sign_a, a), self.choose(no_a, sign_b, b));
         // If both are zero, both were replaced by their signs.
@@ -182,7 +182,7 @@ impl Work<'_> {
     /// Smith's method: divides by the larger part of the divisor, so that no intermediate result overflows.
     fn quotient(&mut self, x: Parts, y: Parts) -> Parts {
         let (a, b) = (self.one(Point::Abs, y.re), self.one(Point::Abs, y.im));
-        let wide = self.asks_two(Point::GreaterEqual, a, b);
+        let wide = self.compare(Point::GreaterEqual, a, b);
         let (large, small) = (self.choose(wide, y.re, y.im), self.choose(wide, y.im, y.re));
         let ratio = self.two(Point::Divide, small, large);
         let tail = self.two(Point::Multiply, small, ratio);
@@ -197,32 +197,32 @@ impl Work<'_> {
         // Division by zero gives what it gives for floats.
         let none = self.two(Point::Add, a, b);
         let (zero, _) = self.zero_and_one(none);
-        let nothing = self.asks_two(Point::Equal, none, zero);
+        let nothing = self.compare(Point::Equal, none, zero);
         let (re_0, im_0) = (self.two(Point::Divide, x.re, none), self.two(Point::Divide, x.im, none));
         Parts { re: self.choose(nothing, re_0, re), im: self.choose(nothing, im_0, im) }
     }
 
     /// The absolute value.
-    fn size(&mut self, z: Parts) -> Ssa {
+    fn absolute(&mut self, z: Parts) -> Ssa {
         self.two(Point::Hypot, z.re, z.im)
     }
 
     fn exponential(&mut self, z: Parts) -> Parts {
         let size = self.one(Point::Exp, z.re);
         let (cos, sin) = (self.one(Point::Cos, z.im), self.one(Point::Sin, z.im));
-        let (re, im) = (self.bounded(size, cos), self.bounded(size, sin));
+        let (re, im) = (self.multiply_zeros(size, cos), self.multiply_zeros(size, sin));
         // For an infinite real part and an imaginary part that is not finite, the result is infinite, and zero for
         // minus infinity; the sine is NaN then.
-        let (endless, lost) = self.lost_angle(z);
+        let (infinite, nonfinite) = self.nonfinite_imag(z);
         let (zero, _) = self.zero_and_one(size);
-        let none = self.asks_two(Point::Equal, size, zero);
+        let none = self.compare(Point::Equal, size, zero);
         let rest = self.choose(none, zero, sin);
-        let (re, im) = (self.choose(endless, size, re), self.choose(endless, rest, im));
-        Parts { re: self.choose(lost, sin, re), im: self.choose(lost, sin, im) }
+        let (re, im) = (self.choose(infinite, size, re), self.choose(infinite, rest, im));
+        Parts { re: self.choose(nonfinite, sin, re), im: self.choose(nonfinite, sin, im) }
     }
 
     fn logarithm(&mut self, z: Parts) -> Parts {
-        let size = self.size(z);
+        let size = self.absolute(z);
         let far = self.one(Point::Log, size);
         // Near the unit circle the logarithm of the rounded absolute value would lose most digits.
         let (_, one) = self.zero_and_one(size);
@@ -236,8 +236,8 @@ impl Work<'_> {
         let twice = self.one(Point::Log1p, sum);
         let near = self.two(Point::Divide, twice, two);
         let half = self.two(Point::Divide, one, two);
-        let above = self.asks_two(Point::Greater, size, half);
-        let below = self.asks_two(Point::Less, size, two);
+        let above = self.compare(Point::Greater, size, half);
+        let below = self.compare(Point::Less, size, two);
         let between = self.b.instruction(Point::LogicalAnd, DType::Bool, DType::Bool, &[above, below]);
         Parts { re: self.choose(between, near, far), im: self.two(Point::Atan2, z.im, z.re) }
     }
@@ -250,22 +250,22 @@ impl Work<'_> {
         let (zero, one) = self.zero_and_one(x.re);
         let nothing = Parts { re: zero, im: zero };
         let (no_base, no_exponent) = (
-            self.both(Point::Equal, x, nothing, Point::LogicalAnd),
-            self.both(Point::Equal, y, nothing, Point::LogicalAnd),
+            self.compare_parts(Point::Equal, x, nothing, Point::LogicalAnd),
+            self.compare_parts(Point::Equal, y, nothing, Point::LogicalAnd),
         );
         let (re, im) = (self.choose(no_base, zero, made.re), self.choose(no_base, zero, made.im));
         Parts { re: self.choose(no_exponent, one, re), im: self.choose(no_exponent, zero, im) }
     }
 
     /// `f(re) g(im) + i h(re) k(im)` for `(f, g)` and `(h, k)`; with `minus`, the imaginary part is negated.
-    fn turned(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
+    fn mixed_products(&mut self, (f, g): (Point, Point), (h, k): (Point, Point), z: Parts, minus: bool) -> Parts {
         let (f, g) = (self.one(f, z.re), self.one(g, z.im));
         let (h, k) = (self.one(h, z.re), self.one(k, z.im));
-        let (re, im) = (self.bounded(f, g), self.bounded(h, k));
+        let (re, im) = (self.multiply_zeros(f, g), self.multiply_zeros(h, k));
         // With an infinite real part and an imaginary part that is not finite, the magnitude is still known: it is that
         // of `f`.
-        let (endless, _) = self.lost_angle(z);
-        let re = self.choose(endless, f, re);
+        let (infinite, _) = self.nonfinite_imag(z);
+        let re = self.choose(infinite, f, re);
         Parts { re, im: if minus { self.one(Point::Negative, im) } else { im } }
     }
 
@@ -292,24 +292,24 @@ impl Work<'_> {
         let small = self.one(Point::Exp, minus);
         let square = self.one(Point::Square, small);
         let (slope, side) = (self.two(Point::Multiply, im, four), self.two(Point::Copysign, one, z.re));
-        let tiny = self.bounded(square, slope);
-        let far = self.asks_two(Point::GreaterEqual, size, most);
+        let tiny = self.multiply_zeros(square, slope);
+        let far = self.compare(Point::GreaterEqual, size, most);
         let (re, im) = (self.choose(far, side, near.re), self.choose(far, tiny, near.im));
         // If the imaginary part is not finite, the real part is kept only if it is zero; the sine is NaN then.
-        let (_, lost) = self.lost_angle(z);
+        let (_, nonfinite) = self.nonfinite_imag(z);
         let (zero, _) = self.zero_and_one(size);
-        let none = self.asks_two(Point::Equal, z.re, zero);
+        let none = self.compare(Point::Equal, z.re, zero);
         let along = self.choose(none, z.re, sin);
         // A real number stays real, and for an infinite real part the imaginary part is a signed zero.
-        let (real, endless) = (self.asks_two(Point::Equal, z.im, zero), self.ask(Point::IsInf, z.re));
+        let (real, infinite) = (self.compare(Point::Equal, z.im, zero), self.test(Point::IsInf, z.re));
         let (im, none) = (self.choose(real, z.im, im), self.two(Point::Copysign, zero, z.im));
-        let im = self.choose(endless, none, im);
-        Parts { re: self.choose(lost, along, re), im: self.choose(lost, sin, im) }
+        let im = self.choose(infinite, none, im);
+        Parts { re: self.choose(nonfinite, along, re), im: self.choose(nonfinite, sin, im) }
     }
 
     /// The root whose real part is not negative.
     fn root(&mut self, z: Parts) -> Parts {
-        let size = self.size(z);
+        let size = self.absolute(z);
         let (zero, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
         let (along, across) = (self.one(Point::Abs, z.re), self.one(Point::Abs, z.im));
@@ -319,12 +319,12 @@ impl Work<'_> {
         let large = self.one(Point::Sqrt, half);
         let twice = self.two(Point::Add, large, large);
         let quotient = self.two(Point::Divide, across, twice);
-        let none = self.asks_two(Point::Equal, large, zero);
+        let none = self.compare(Point::Equal, large, zero);
         let small = self.choose(none, zero, quotient);
         // With an infinite imaginary part, both parts of the root are infinite.
         let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[across]);
         let small = self.choose(far, large, small);
-        let ahead = self.asks_two(Point::GreaterEqual, z.re, zero);
+        let ahead = self.compare(Point::GreaterEqual, z.re, zero);
         let (re, im) = (self.choose(ahead, large, small), self.choose(ahead, small, large));
         // The imaginary part has the sign of the operand's imaginary part.
         Parts { re, im: self.two(Point::Copysign, im, z.im) }
@@ -332,22 +332,22 @@ impl Work<'_> {
 
     /// `z / |z|`; zero for zero.
     fn direction(&mut self, z: Parts) -> Parts {
-        let size = self.size(z);
+        let size = self.absolute(z);
         let (zero, _) = self.zero_and_one(size);
-        let none = self.asks_two(Point::Equal, size, zero);
+        let none = self.compare(Point::Equal, size, zero);
         let (re, im) = (self.two(Point::Divide, z.re, size), self.two(Point::Divide, z.im, size));
         Parts { re: self.choose(none, zero, re), im: self.choose(none, zero, im) }
     }
 
     /// `-i f(i z)`.
-    fn on_the_side(&mut self, z: Parts, f: fn(&mut Self, Parts) -> Parts) -> Parts {
+    fn rotate(&mut self, z: Parts, f: fn(&mut Self, Parts) -> Parts) -> Parts {
         let turned = Parts { re: self.one(Point::Negative, z.im), im: z.re };
         let made = f(self, turned);
         Parts { re: made.im, im: self.one(Point::Negative, made.re) }
     }
 
     /// `(e^x - 1) cos y - 2 sin^2(y / 2) + i e^x sin y`, which avoids cancellation.
-    fn exponential_less_one(&mut self, z: Parts) -> Parts {
+    fn expm1(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
         let (less, cos) = (self.one(Point::Expm1, z.re), self.one(Point::Cos, z.im));
@@ -357,15 +357,15 @@ impl Work<'_> {
         let (along, off) = (self.two(Point::Multiply, less, cos), self.two(Point::Add, square, square));
         let im = self.exponential(z).im;
         let re = self.two(Point::Subtract, along, off);
-        let (endless, _) = self.lost_angle(z);
-        let re = self.choose(endless, less, re);
+        let (infinite, _) = self.nonfinite_imag(z);
+        let re = self.choose(infinite, less, re);
         // The C standard requires a positive zero.
         let (zero, _) = self.zero_and_one(z.re);
         Parts { re: self.two(Point::Add, re, zero), im }
     }
 
     /// Near zero `log1p(x (x + 2) + y^2) / 2`, which keeps the digits that adding one would lose.
-    fn logarithm_of_one_more(&mut self, z: Parts) -> Parts {
+    fn log1p(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let two = self.two(Point::Add, one, one);
         let more = Parts { re: self.two(Point::Add, z.re, one), im: z.im };
@@ -375,14 +375,14 @@ impl Work<'_> {
         let sum = self.two(Point::Add, along, across);
         let twice = self.one(Point::Log1p, sum);
         let near = self.two(Point::Divide, twice, two);
-        let (half, size) = (self.two(Point::Divide, one, two), self.size(z));
-        let is_near = self.asks_two(Point::Less, size, half);
+        let (half, size) = (self.two(Point::Divide, one, two), self.absolute(z));
+        let is_near = self.compare(Point::Less, size, half);
         Parts { re: self.choose(is_near, near, far.re), im: far.im }
     }
 
     /// The roots of `1 - z` and `1 + z`, from which the inverse functions are computed: they give the right branch cuts
     /// and avoid cancellation.
-    fn roots_beside_one(&mut self, z: Parts) -> (Parts, Parts) {
+    fn roots_around_one(&mut self, z: Parts) -> (Parts, Parts) {
         let (_, one) = self.zero_and_one(z.re);
         let (less, more) = (self.two(Point::Subtract, one, z.re), self.two(Point::Add, one, z.re));
         let minus = self.one(Point::Negative, z.im);
@@ -390,25 +390,25 @@ impl Work<'_> {
     }
 
     /// The imaginary part of `conj(x) y`.
-    fn across(&mut self, x: Parts, y: Parts) -> Ssa {
-        let (ahead, back) = (self.bounded(x.re, y.im), self.bounded(x.im, y.re));
+    fn conj_product_imag(&mut self, x: Parts, y: Parts) -> Ssa {
+        let (ahead, back) = (self.multiply_zeros(x.re, y.im), self.multiply_zeros(x.im, y.re));
         self.two(Point::Subtract, ahead, back)
     }
 
     fn arcsine(&mut self, z: Parts) -> Parts {
-        let (below, above) = self.roots_beside_one(z);
-        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
+        let (below, above) = self.roots_around_one(z);
+        let (a, b) = (self.multiply_zeros(below.re, above.re), self.multiply_zeros(below.im, above.im));
         let along = self.two(Point::Subtract, a, b);
-        let across = self.across(below, above);
+        let across = self.conj_product_imag(below, above);
         let (re, im) = (self.two(Point::Atan2, z.re, along), self.one(Point::Asinh, across));
         // Numbers on the imaginary axis stay on it, and infinities keep their direction.
         let (zero, _) = self.zero_and_one(z.re);
-        let none = self.asks_two(Point::Equal, z.re, zero);
+        let none = self.compare(Point::Equal, z.re, zero);
         let re = self.choose(none, z.re, re);
-        let (endless, size) = (self.endless(z), self.size(z));
+        let (infinite, size) = (self.is_infinite(z), self.absolute(z));
         let aside = self.one(Point::Abs, z.im);
         let (angle, infinity) = (self.two(Point::Atan2, z.re, aside), self.two(Point::Copysign, size, z.im));
-        Parts { re: self.choose(endless, angle, re), im: self.choose(endless, infinity, im) }
+        Parts { re: self.choose(infinite, angle, re), im: self.choose(infinite, infinity, im) }
     }
 
     /// The angle of an arc cosine in special cases: pi / 2 on the imaginary axis, and the direction of infinities,
@@ -416,35 +416,35 @@ impl Work<'_> {
     fn angle_at_ends(&mut self, z: Parts, angle: Ssa) -> Ssa {
         let (zero, one) = self.zero_and_one(z.re);
         let quarter = self.two(Point::Atan2, one, zero);
-        let none = self.asks_two(Point::Equal, z.re, zero);
+        let none = self.compare(Point::Equal, z.re, zero);
         let angle = self.choose(none, quarter, angle);
-        let (endless, aside) = (self.endless(z), self.one(Point::Abs, z.im));
+        let (infinite, aside) = (self.is_infinite(z), self.one(Point::Abs, z.im));
         let direction = self.two(Point::Atan2, aside, z.re);
-        self.choose(endless, direction, angle)
+        self.choose(infinite, direction, angle)
     }
 
     fn arccosine(&mut self, z: Parts) -> Parts {
-        let (below, above) = self.roots_beside_one(z);
+        let (below, above) = self.roots_around_one(z);
         let half = self.two(Point::Atan2, below.re, above.re);
-        let across = self.across(above, below);
+        let across = self.conj_product_imag(above, below);
         let (twice, im) = (self.two(Point::Add, half, half), self.one(Point::Asinh, across));
-        let (endless, size) = (self.endless(z), self.size(z));
+        let (infinite, size) = (self.is_infinite(z), self.absolute(z));
         let minus = self.one(Point::Negative, z.im);
         let infinity = self.two(Point::Copysign, size, minus);
-        Parts { re: self.angle_at_ends(z, twice), im: self.choose(endless, infinity, im) }
+        Parts { re: self.angle_at_ends(z, twice), im: self.choose(infinite, infinity, im) }
     }
 
     fn inverse_hyperbolic_cosine(&mut self, z: Parts) -> Parts {
         let (_, one) = self.zero_and_one(z.re);
         let (less, more) = (self.two(Point::Subtract, z.re, one), self.two(Point::Add, z.re, one));
         let (below, above) = (self.root(Parts { re: less, im: z.im }), self.root(Parts { re: more, im: z.im }));
-        let (a, b) = (self.bounded(below.re, above.re), self.bounded(below.im, above.im));
+        let (a, b) = (self.multiply_zeros(below.re, above.re), self.multiply_zeros(below.im, above.im));
         let along = self.two(Point::Add, a, b);
         let half = self.two(Point::Atan2, below.im, above.re);
         let (re, twice) = (self.one(Point::Asinh, along), self.two(Point::Add, half, half));
-        let (endless, size) = (self.endless(z), self.size(z));
+        let (infinite, size) = (self.is_infinite(z), self.absolute(z));
         let angle = self.angle_at_ends(z, twice);
-        Parts { re: self.choose(endless, size, re), im: self.two(Point::Copysign, angle, z.im) }
+        Parts { re: self.choose(infinite, size, re), im: self.two(Point::Copysign, angle, z.im) }
     }
 
     /// `log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2 y, (1 - |x|) (1 + |x|) - y^2) / 2`, with the sign of x;
@@ -466,10 +466,10 @@ impl Work<'_> {
         let (log_two, log_beside) = (self.one(Point::Log, two), self.one(Point::Log, beside));
         let long = self.two(Point::Subtract, log_two, log_beside);
         let nearest = self.two(Point::Divide, long, two);
-        let vanished = self.ask(Point::IsInf, quotient);
+        let vanished = self.test(Point::IsInf, quotient);
         let near = self.choose(vanished, nearest, near);
         let far = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[under]);
-        let length = self.size(z);
+        let length = self.absolute(z);
         let share = self.two(Point::Divide, x, length);
         let small = self.two(Point::Divide, share, length);
         let beyond = self.b.instruction(Point::IsInf, self.part, DType::Bool, &[length]);
@@ -483,10 +483,10 @@ impl Work<'_> {
         let turned = self.two(Point::Copysign, quarter, z.im);
         let (re, im) = (self.two(Point::Copysign, size, z.re), self.choose(far, turned, half));
         // The real part is zero if a part is infinite or the operand's real part is zero.
-        let (endless, none) = (self.endless(z), self.asks_two(Point::Equal, z.re, zero));
-        let (nothing, unknown) = (self.two(Point::Copysign, zero, z.re), self.ask(Point::IsNan, z.im));
-        let gone = self.b.instruction(Point::LogicalOr, DType::Bool, DType::Bool, &[endless, none]);
+        let (infinite, none) = (self.is_infinite(z), self.compare(Point::Equal, z.re, zero));
+        let (nothing, unknown) = (self.two(Point::Copysign, zero, z.re), self.test(Point::IsNan, z.im));
+        let gone = self.b.instruction(Point::LogicalOr, DType::Bool, DType::Bool, &[infinite, none]);
         let end = self.choose(unknown, z.im, turned);
-        Parts { re: self.choose(gone, nothing, re), im: self.choose(endless, end, im) }
+        Parts { re: self.choose(gone, nothing, re), im: self.choose(infinite, end, im) }
     }
 }

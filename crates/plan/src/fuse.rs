@@ -1,8 +1,19 @@
 //! Groups the records of a segment into kernels.
 //!
-//! Invariant: a group depends only on earlier groups. A pointwise record joins the last group that comes no earlier
-//! than any of its producers and iterates over the same shape. A chain of pointwise ops is thus one pass over memory,
-//! ends in the reduction that reads it, and follows the product that feeds it as an epilogue.
+//! Invariant: a group depends only on earlier groups. A pointwise record may therefore join only the latest group that
+//! holds one of its producers, or a later one. Of these it joins the last that iterates over its shape and accepts it;
+//! if there is none, it begins a group. For example, where `x @ w` and `y` have one shape and the program keeps `c`:
+//!
+//! | record | producers | group |
+//! |---|---|---|
+//! | `a = x @ w` | - | 0, a product |
+//! | `b = a + 1` | `a` in group 0 | 0: an epilogue of the product |
+//! | `c = y * 2` | - | 1, new: an epilogue takes only records that read something of its group |
+//! | `d = b * c` | `b` in 0, `c` in 1 | 1: the latest producer is there. Group 0 stores `b`, group 1 reads it |
+//! | `s = d.sum()` | `d` in group 1 | 1: it becomes a reduction. It stores `c`, and `d` only if the program keeps it |
+//!
+//! A chain of pointwise ops is thus one pass over memory. It ends in the reduction that reads it, and it follows the
+//! product that feeds it as an epilogue.
 
 use crate::kernel::{Concat, Fill, Kernel, Product, ProgramInput, Reduce, RoutineCall, Rows, Update};
 use crate::program::{Builder, Ssa};
@@ -73,12 +84,13 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
     let live = live_records(records, options);
     let scalars: Vec<bool> =
         (0..records.len()).map(|i| options.fuse && live[i] && is_scalar(records, &live, i)).collect();
-    let escorts: Vec<bool> =
-        (0..records.len()).map(|i| options.fuse && live[i] && !scalars[i] && is_escort(records, &live, i)).collect();
+    let with_reader: Vec<bool> = (0..records.len())
+        .map(|i| options.fuse && live[i] && !scalars[i] && goes_with_reader(records, &live, i))
+        .collect();
     let mut groups: Vec<OpenGroup> = Vec::new();
     let mut group_of = vec![NOWHERE; records.len()];
     for (i, record) in records.iter().enumerate() {
-        if !live[i] || scalars[i] || escorts[i] {
+        if !live[i] || scalars[i] || with_reader[i] {
             continue;
         }
         let place = match record.signature.op {
@@ -90,7 +102,7 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
                 });
                 for operand in &record.inputs {
                     if let Source::Record(j) = operand.source
-                        && escorts[j as usize]
+                        && with_reader[j as usize]
                     {
                         add_pointwise(&mut groups[g], records, &scalars, j as usize);
                         groups[g].records.push(j);
@@ -136,8 +148,8 @@ pub fn plan(records: &[SegmentRecord], options: PlanOptions) -> Plan {
 /// Marks a record without a group: it is not computed, or is only a scalar for its readers.
 const NOWHERE: usize = usize::MAX;
 
-/// Whether a record fills an array with one value, is internal, and is read only by pointwise records: it becomes a
-/// scalar for them, which saves a pass over memory.
+/// Whether a record fills an array with one value, is [`Fate::Internal`], and is read only by pointwise records: it
+/// becomes a scalar for them, which saves a pass over memory.
 fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     if records[i].signature.op != Op::Fill(FillKind::Full) || records[i].fate == Fate::Seen {
         return false;
@@ -148,10 +160,11 @@ fn is_scalar(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     reads.peek().is_some() && reads.all(|(r, o)| o.view.is_none() && r.signature.op.is_pointwise())
 }
 
-/// Whether a record is internal, computed from values from before the segment, and read once, by a pointwise record
-/// over the same shape. It joins the group of that reader, even if that is the epilogue of a product. (The mask in the
-/// gradient of a rectifier is such a record.)
-fn is_escort(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
+/// Whether a record is placed together with the record that reads it, instead of on its own. This holds if its result is
+/// [`Fate::Internal`], all its inputs come from outside the segment, and its only reader is a pointwise record over the
+/// same shape. It can then join an epilogue of a product, which takes no record without a producer in its group. An
+/// example is the mask `x > 0` in the gradient of a rectifier.
+fn goes_with_reader(records: &[SegmentRecord], live: &[bool], i: usize) -> bool {
     let record = &records[i];
     let outside = !record.inputs.is_empty() && record.inputs.iter().all(|o| matches!(o.source, Source::External(_)));
     if !outside || record.fate == Fate::Seen || !record.signature.op.is_pointwise() {
@@ -358,7 +371,7 @@ fn place_reduce(
     };
     let layout = meta.layout.permute(&axes);
     let moved = axes.iter().enumerate().fold(0, |m, (to, from)| m | (mask >> from & 1) << to);
-    let extents = extents(&layout.shape, moved).expect("reduced axes lie together now");
+    let extents = extents(&layout.shape, moved).expect("the reduced axes are adjacent now");
     let mut builder = Builder::new(layout.shape);
     let value = builder.input(operand, ProgramInput { dtype: meta.dtype, layout });
     let arg = builder.cast(value, compute);

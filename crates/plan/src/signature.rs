@@ -97,7 +97,7 @@ impl Meta {
 
     /// A counted reference to a meta that is already held.
     pub fn share(&self) -> Arc<Meta> {
-        self.own.upgrade().expect("somebody holds it")
+        self.own.upgrade().expect("the meta is held")
     }
 
     /// Notes that another uncounted pointer to this meta was copied from one that may go away. A collection that
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_forgotten_and_ids_stay_unique() {
+    fn unused_entries_are_dropped_and_ids_stay_unique() {
         let meta = |n: usize| Meta::of(DType::F32, Layout::dense(Shape::of(&[77, n])), Device::default());
         let (held, pinned, gone) = (meta(1), meta(2), meta(3));
         let [pinned_id, gone_id] = [&pinned, &gone].map(|meta| meta.id);
@@ -462,7 +462,7 @@ mod tests {
         assert_eq!(signature.out.id, gone_id, "a signature holds its metas");
         drop(signature);
         forget_unheld(|found| found(pointer));
-        assert!(meta(3).id > gone_id, "an id is not used again");
+        assert!(meta(3).id > gone_id, "ids are not reused");
         let again = meta(3);
         assert!(Signature::of(Op::Matmul, &[&again], Attrs::None, &again).id > signature_id);
     }

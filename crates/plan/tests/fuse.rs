@@ -92,7 +92,7 @@ fn a_chain_is_one_pass() {
 }
 
 #[test]
-fn a_sum_takes_its_chain_along() {
+fn a_chain_fuses_into_its_sum() {
     let mut records = chain(&[64, 32]);
     records[5].fate = Fate::Internal;
     records.push(sum(&[64, 32], 0b10, &[64], result(5)));
@@ -108,7 +108,7 @@ fn a_sum_takes_its_chain_along() {
 }
 
 #[test]
-fn axes_apart_are_moved_last() {
+fn nonadjacent_axes_are_moved_last() {
     let made = plan(&[sum(&[2, 3, 4], 0b101, &[3], external(0))], FUSE);
     let Kernel::Reduce(reduce) = &made.groups[0].kernel else { unreachable!() };
     assert_eq!((reduce.outer, reduce.reduced, reduce.inner), (3, 8, 1));
@@ -118,7 +118,7 @@ fn axes_apart_are_moved_last() {
 }
 
 #[test]
-fn what_may_fail_is_not_dropped() {
+fn records_that_may_fail_are_not_dropped() {
     let indices = on(DType::I64, &[3], Device::default());
     let attrs = Attrs::Rows { axis: 0, beyond: Beyond::Raise };
     let signature = signature(Op::Take, &[meta(&[8]), indices], attrs, meta(&[3]));
@@ -132,7 +132,7 @@ fn what_may_fail_is_not_dropped() {
 }
 
 #[test]
-fn a_product_has_a_tail() {
+fn an_epilogue_fuses_into_its_product() {
     let records = vec![
         matmul(8, 4, 16, Fate::Internal),
         point(Point::Add, &[8, 16], &[result(0), external(2)], 0, Fate::Internal),
@@ -150,7 +150,7 @@ fn a_product_has_a_tail() {
 
 /// The mask of a rectifier's gradient reads nothing of the segment, and still joins the product with what it masks.
 #[test]
-fn what_only_accompanies_goes_along() {
+fn a_side_input_joins_the_group_of_its_reader() {
     let shape = [8, 6];
     let mask = |fate| point(Point::Greater, &shape, &[external(2)], 0b10, fate);
     let masked = point(Point::Multiply, &shape, &[result(1), result(0)], 0, Fate::Seen);
@@ -172,7 +172,7 @@ fn dead_records_are_dropped_unless_dropping_is_off() {
 }
 
 #[test]
-fn other_shapes_and_views_do_not_join() {
+fn other_shapes_and_views_do_not_fuse() {
     let wide = SegmentRecord {
         signature: signature(
             Op::Point(Point::Add),
@@ -219,7 +219,7 @@ fn keys_tell_segments_apart() {
 }
 
 #[test]
-fn constants_travel_as_scalars() {
+fn constants_become_scalars() {
     let full = |fate| SegmentRecord {
         signature: signature(Op::Fill(FillKind::Full), &[], Attrs::None, meta(&[8])),
         inputs: Default::default(),

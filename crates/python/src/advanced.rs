@@ -10,7 +10,7 @@ use crate::operand;
 use crate::pycall;
 use crate::submit;
 use crate::wait;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::ops::{self, Item};
 use forerun::{Array, DType, Error, ErrorKind, Kind, Scalar};
 use pyo3::exceptions::PyIndexError;
@@ -114,7 +114,7 @@ pub(crate) fn as_places(array: &Array, py: Python<'_>) -> PyResult<Array> {
 fn named(array: &Array, x: &Array, py: Python<'_>) -> PyResult<Item> {
     if array.device() != x.device() {
         let text = format!(
-            "the array lives on {} and its index on {}: bring them together with as_in_ctx",
+            "the array is on {} and its index on {}: move them to one device with as_in_ctx",
             x.device(),
             array.device()
         );

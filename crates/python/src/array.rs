@@ -11,7 +11,9 @@ use crate::dtype::{self, PyDType};
 use crate::error::raise;
 use crate::exchange::{to_numpy, writable};
 use crate::index;
+use crate::loc::here;
 use crate::methods::face;
+use crate::operand;
 use crate::pycall;
 use crate::row_iter::Rows;
 use crate::submit;
@@ -51,6 +53,11 @@ impl PyArray {
         if let Some(positions) = index::Positions::of(index) {
             return submit::object(py, ops::at(&self.0, positions.all()));
         }
+        if let Some(places) = operand::plain_array(index)
+            && let Some(made) = ops::get_rows(&self.0, places, here(py))
+        {
+            return submit::object(py, made);
+        }
         match index::basic(index)? {
             Some(items) => submit::object(py, ops::index(&self.0, &items)),
             None => advanced::get(py, &self.0, index),
@@ -58,6 +65,9 @@ impl PyArray {
     }
 
     fn __setitem__(&self, py: Python<'_>, index: Any, value: Any) -> PyResult<()> {
+        if self.0.ndim() > 0 && index::is_whole(index) {
+            return submit::assign(py, &self.0, value);
+        }
         if let Some(positions) = index::Positions::of(index) {
             return submit::assign(py, &ops::at(&self.0, positions.all()).map_err(raise)?, value);
         }
@@ -94,7 +104,9 @@ impl PyArray {
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         match self.item_now(py, "float")? {
-            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no float; take its real part")),
+            Scalar::Complex(..) => {
+                Err(PyTypeError::new_err("cannot convert a complex number to float; use its real part"))
+            }
             number => Ok(number.as_f64()),
         }
     }
@@ -110,7 +122,9 @@ impl PyArray {
             Scalar::Float(value) => pycall::call(&py.get_type::<PyInt>(), (value,)),
             Scalar::Int(value) => Ok(value.into_pyobject(py)?.into_any()),
             Scalar::Large(value) => Ok(value.into_pyobject(py)?.into_any()),
-            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no integer; take its real part")),
+            Scalar::Complex(..) => {
+                Err(PyTypeError::new_err("cannot convert a complex number to int; use its real part"))
+            }
             Scalar::Bool(value) => Ok(i64::from(value).into_pyobject(py)?.into_any()),
         }
     }
@@ -119,7 +133,7 @@ impl PyArray {
         match self.0.dtype().kind() {
             Kind::Int if self.0.ndim() == 0 => self.__int__(py),
             _ => Err(PyTypeError::new_err(format!(
-                "only 0-d integer arrays are an index, not {} of shape {}",
+                "only 0-d integer arrays can be an index, got {} of shape {}",
                 self.0.dtype(),
                 self.0.shape()
             ))),

@@ -49,7 +49,7 @@ fn grad_req(name: &str) -> PyResult<GradReq> {
         "write" => Ok(GradReq::Write),
         "add" => Ok(GradReq::Add),
         "null" => Ok(GradReq::Null),
-        _ => Err(PyValueError::new_err(format!("grad_req is 'write', 'add' or 'null', not '{name}'"))),
+        _ => Err(PyValueError::new_err(format!("grad_req must be 'write', 'add' or 'null', not '{name}'"))),
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn mark_variables(
     reqs: Vec<String>,
 ) -> PyResult<()> {
     if variables.len() != gradients.len() || variables.len() != reqs.len() {
-        return Err(PyValueError::new_err("mark_variables: as many gradients and grad_reqs as variables"));
+        return Err(PyValueError::new_err("mark_variables: needs one gradient and one grad_req per variable"));
     }
     for ((x, gradient), req) in variables.iter().zip(&gradients).zip(&reqs) {
         grad::mark_variable(&x.get().0, &gradient.get().0, grad_req(req)?, here(py)).map_err(raise)?;
@@ -128,7 +128,7 @@ pub(crate) fn record_function(
             };
             called().map_err(|exception| {
                 RAISED.set(Some(exception));
-                Error::new(ErrorKind::Runtime, "a function's own gradient raised").in_op("backward")
+                Error::new(ErrorKind::Runtime, "a user-defined gradient function raised").in_op("backward")
             })
         })
     });

@@ -35,14 +35,14 @@ thread_local! {
 pub(crate) unsafe fn fill(slf: &Bound<'_, PyArray>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
     let (py, array) = (slf.py(), &slf.get().0);
     if view.is_null() {
-        return Err(PyBufferError::new_err("memoryview: there is no view to fill in"));
+        return Err(PyBufferError::new_err("memoryview: the view is null"));
     }
     // SAFETY: the caller guarantees a valid view. A view that is not filled in has no object.
     unsafe { (*view).obj = std::ptr::null_mut() };
     let format = format_of(array.dtype())?;
     let writable = writable();
     if flags & ffi::PyBUF_WRITABLE != 0 && !writable {
-        return Err(PyBufferError::new_err("memoryview: the elements of an array are read-only outside of it"));
+        return Err(PyBufferError::new_err("memoryview: the elements of an array are read-only"));
     }
     let snapshot = match snapshot(py, array, writable) {
         Ok(snapshot) => snapshot,
@@ -113,7 +113,7 @@ pub(crate) fn bytes_of<'py>(py: Python<'py>, array: &Array, order: &str) -> PyRe
     let ordered = match order {
         "C" => array.detach(),
         "F" => ops::transpose(&array.detach(), None).map_err(raise)?,
-        _ => return Err(PyValueError::new_err(format!("tobytes: order {order:?} is not known; there are 'C', 'F'"))),
+        _ => return Err(PyValueError::new_err(format!("tobytes: order must be 'C' or 'F', got {order:?}"))),
     };
     let dense = if ordered.layout().is_dense() { ordered } else { ops::copy(&ordered, here(py)).map_err(raise)? };
     let snapshot = wait::read(py, &dense, "tobytes", |array, wait| array.snapshot_with(wait))?;
@@ -166,6 +166,6 @@ fn format_of(dtype: DType) -> PyResult<&'static CStr> {
         "float64" => c"d",
         "complex64" => c"Zf",
         "complex128" => c"Zd",
-        name => return Err(PyBufferError::new_err(format!("memoryview: there is no format for {name}"))),
+        name => return Err(PyBufferError::new_err(format!("memoryview: no buffer format for {name}"))),
     })
 }

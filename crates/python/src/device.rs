@@ -28,7 +28,7 @@ impl PyDevice {
             // Copies are asynchronous from any host memory, so pinned memory is not special.
             "cpu" | "cpu_pinned" => Ok(PyDevice(Device::Cpu(device_id))),
             "gpu" => Ok(PyDevice(Device::Gpu(device_id))),
-            other => Err(PyValueError::new_err(format!("device {other} is not known; there are cpu, gpu"))),
+            other => Err(PyValueError::new_err(format!("unknown device {other}; expected cpu or gpu"))),
         }
     }
 
@@ -89,7 +89,7 @@ pub(crate) fn named_device(name: &str) -> PyResult<PyDevice> {
     let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
     match number.parse() {
         Ok(number) => PyDevice::new(kind, number),
-        Err(_) => Err(PyValueError::new_err(format!("device {name} is not known; there are cpu, cpu:0, gpu, gpu:0"))),
+        Err(_) => Err(PyValueError::new_err(format!("unknown device {name}; expected cpu, cpu:0, gpu or gpu:0"))),
     }
 }
 
@@ -123,11 +123,7 @@ pub(crate) fn set_device(device: &PyDevice) -> PyResult<PyDevice> {
 pub(crate) fn on<R>(device: Option<&Bound<'_, PyDevice>>, make: impl FnOnce() -> R) -> PyResult<R> {
     match device {
         None => Ok(make()),
-        Some(device) => {
-            let device = device.get().0;
-            check_device(device).map_err(raise)?;
-            Ok(on_device(device, make))
-        }
+        Some(device) => on_device(device.get().0, make).map_err(raise),
     }
 }
 

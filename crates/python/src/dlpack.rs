@@ -169,7 +169,9 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     // A capsule before version 1.0 cannot mark its bytes as read-only; a consumer that forbids a copy must not write.
     let copied = match asked.copy {
         Some(false) if !in_place && !array.device().is_host() => {
-            return Err(PyBufferError::new_err("__dlpack__: elements of a GPU cannot reach the host without a copy"));
+            return Err(PyBufferError::new_err(
+                "__dlpack__: elements on a GPU cannot be exported to the host without a copy",
+            ));
         }
         Some(copy) => copy,
         None => !versioned,
@@ -222,11 +224,11 @@ fn fetch(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
 fn check_stream(stream: Option<&Bound<'_, PyAny>>, cuda: bool) -> PyResult<()> {
     let Some(stream) = stream.filter(|stream| !stream.is_none()) else { return Ok(()) };
     if !cuda {
-        return Err(PyValueError::new_err("__dlpack__: arrays of the host have no stream"));
+        return Err(PyValueError::new_err("__dlpack__: host arrays have no stream"));
     }
     match stream.extract::<i64>() {
         Ok(number) if number == -1 || number > 0 => Ok(()),
-        _ => Err(PyValueError::new_err("__dlpack__: a stream of CUDA is None, -1, 1, 2 or a handle")),
+        _ => Err(PyValueError::new_err("__dlpack__: a CUDA stream must be None, -1, 1, 2 or a handle")),
     }
 }
 
@@ -269,7 +271,7 @@ impl Taken {
         if let Some(pointer) = take(PLAIN, PLAIN_TAKEN)? {
             return Ok(Taken::Plain(pointer.cast()));
         }
-        Err(PyTypeError::new_err("from_dlpack: __dlpack__ gave no capsule, or one that was taken before"))
+        Err(PyTypeError::new_err("from_dlpack: __dlpack__ returned no capsule, or one that was already consumed"))
     }
 
     /// The described tensor, if the capsule's version is supported.
@@ -319,7 +321,9 @@ pub(crate) fn from_capsule(
     let bytes = layout.shape.size() * dtype.size();
     let first = described.data.cast::<u8>().wrapping_add(described.byte_offset as usize);
     if bytes > 0 && (described.data.is_null() || !first.addr().is_multiple_of(dtype.size())) {
-        return Err(PyBufferError::new_err(format!("from_dlpack: {first:?} is no address of elements of {dtype}")));
+        return Err(PyBufferError::new_err(format!(
+            "from_dlpack: address {first:?} is null or misaligned for {dtype}"
+        )));
     }
     if !home.is_host() {
         return from_cuda(py, first, dtype, layout, home, device);

@@ -44,7 +44,7 @@ pub(crate) fn refused(object: &Bound<'_, PyAny>) -> PyErr {
 #[cold]
 pub(crate) fn unknown(text: &str) -> PyErr {
     let known = DType::ALL.map(DType::name).join(", ");
-    PyTypeError::new_err(format!("dtype {text} is not supported; there are {known}"))
+    PyTypeError::new_err(format!("dtype {text} is not supported; expected one of {known}"))
 }
 
 /// As [`dtype_of`] for an optional argument.

@@ -27,7 +27,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
 #[cold]
 pub(crate) fn raise_read(array: &Array, error: Error) -> PyErr {
     let left = error.kind() != ErrorKind::Interrupted && array.is_restorable();
-    raise_with(error, if left { "\n  restore() gives the array its value from before the failed write" } else { "" })
+    raise_with(error, if left { "\n  restore() returns the array to its value before the failed write" } else { "" })
 }
 
 #[cold]

@@ -168,7 +168,7 @@ const ALIGNED: c_int = 0x100;
 const NOT_SWAPPED: c_int = 0x200;
 
 /// # Safety
-/// Unless `count` is 0, that many numbers must lie at `first` for as long as the result is used.
+/// Unless `count` is 0, there must be that many numbers at `first` for as long as the result is used.
 unsafe fn numbers<'a>(first: *const isize, count: usize) -> &'a [isize] {
     match count {
         0 => &[],

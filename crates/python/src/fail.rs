@@ -16,7 +16,7 @@ pub(crate) fn fail_sites() -> Vec<(&'static str, Vec<&'static str>)> {
 #[pyfunction]
 pub(crate) fn fail_arm(site: &str, nth: u64, how: &str) -> PyResult<()> {
     let found = How::ALL.into_iter().find(|h| h.name() == how);
-    let found = found.ok_or_else(|| raise(Error::new(ErrorKind::Value, format!("nothing goes wrong by `{how}`"))))?;
+    let found = found.ok_or_else(|| raise(Error::new(ErrorKind::Value, format!("unknown kind of failure `{how}`"))))?;
     fail::arm(site, nth, found).map_err(raise)
 }
 

@@ -41,70 +41,39 @@ fn in_place<'py>(
     wait::leave_room(x.py())
 }
 
+/// Methods that call the function of the same name with the array as the first argument.
+macro_rules! forwarded {
+    ($($(#[$doc:meta])* $name:ident by $how:ident -> $made:ty;)*) => {
+        #[pymethods]
+        impl PyArray {
+            $($(#[$doc])*
+            #[pyo3(signature = (*args, **named))]
+            fn $name<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<$made> {
+                $how(slf, stringify!($name), args, named)
+            })*
+        }
+    };
+}
+
+forwarded! {
+    /// The cumulative sum along an axis; without one, of the flattened array.
+    cumsum by forward -> Bound<'py, PyAny>;
+    /// The cumulative product along an axis; without one, of the flattened array.
+    cumprod by forward -> Bound<'py, PyAny>;
+    /// The indices that would sort the array along an axis.
+    argsort by forward -> Bound<'py, PyAny>;
+    /// The indices that would partition the array along an axis.
+    argpartition by forward -> Bound<'py, PyAny>;
+    /// The positions where values would be inserted into the sorted array.
+    searchsorted by forward -> Bound<'py, PyAny>;
+    /// Sorts the array along an axis, in place.
+    sort by in_place -> ();
+    /// Partitions the array along an axis, in place.
+    partition by in_place -> ();
+}
+
 #[pymethods]
 impl PyArray {
-    /// The cumulative sum along an axis; without one, of the flattened array.
-    #[pyo3(signature = (*args, **named))]
-    fn cumsum<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "cumsum", args, named)
-    }
-
-    /// The cumulative product along an axis; without one, of the flattened array.
-    #[pyo3(signature = (*args, **named))]
-    fn cumprod<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "cumprod", args, named)
-    }
-
-    /// The indices that would sort the array along an axis.
-    #[pyo3(signature = (*args, **named))]
-    fn argsort<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "argsort", args, named)
-    }
-
-    /// The indices that would partition the array along an axis.
-    #[pyo3(signature = (*args, **named))]
-    fn argpartition<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "argpartition", args, named)
-    }
-
-    /// The positions where values would be inserted into the sorted array.
-    #[pyo3(signature = (*args, **named))]
-    fn searchsorted<'py>(
-        slf: &Bound<'py, Self>,
-        args: Args<'_, 'py>,
-        named: Option<Named<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        forward(slf, "searchsorted", args, named)
-    }
-
-    /// Sorts the array along an axis, in place.
-    #[pyo3(signature = (*args, **named))]
-    fn sort<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
-        in_place(slf, "sort", args, named)
-    }
-
-    /// Partitions the array along an axis, in place.
-    #[pyo3(signature = (*args, **named))]
-    fn partition<'py>(slf: &Bound<'py, Self>, args: Args<'_, 'py>, named: Option<Named<'_, 'py>>) -> PyResult<()> {
-        in_place(slf, "partition", args, named)
-    }
-
     /// The complex conjugate.
     fn conjugate<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         face(slf.py(), "conj", (slf,))
@@ -116,7 +85,7 @@ impl PyArray {
         let mine = self.0.dtype();
         match dtype::optional(dtype)? {
             Some(other) if other != mine => Err(PyTypeError::new_err(format!(
-                "view: elements of {mine} cannot be shared as {other}; np.frombuffer(x.tobytes(), '{other}') gives a copy"
+                "view: {mine} elements cannot be viewed as {other}; np.frombuffer(x.tobytes(), '{other}') copies them"
             ))),
             _ => submit::object(py, ops::index(&self.0, &[])),
         }

@@ -9,7 +9,7 @@ use crate::loc::here;
 use crate::operand::{self, Operand, array, home, required, scalar};
 use crate::pycall;
 use crate::submit;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::frontend::samples::Value;
 use forerun::frontend::{Attribute, AttributeKind, Encoded};
 use forerun::{Arg, Array, DType, Kind, Point, ReduceKind, Routine, ops};
@@ -102,6 +102,7 @@ fn attributes(routine: Routine, named: Option<&Bound<'_, PyDict>>) -> PyResult<E
             AttributeKind::Float | AttributeKind::OptionalFloat => Value::Float(given.extract()?),
             AttributeKind::Integers => Value::Ints(given.extract()?),
             AttributeKind::Floats => Value::Floats(given.extract()?),
+            AttributeKind::Other(name) => unreachable!("{}: no routine takes a {name}", routine.name()),
         };
         values.push((*name, value));
     }
@@ -306,15 +307,15 @@ pub(crate) fn count_nonzero(
     submit::object(py, ops::count_nonzero(&x, axes.as_deref(), keepdims, here(py)))
 }
 
-/// Both operands, if they are real vectors of one length.
-fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a Array, &'a Array)> {
+/// The product of two real vectors of one length. For other operands, calls the function of this name in Python.
+fn product(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, of_any: &str) -> PyResult<Py<PyAny>> {
     match (operand::quick(a), operand::quick(b)) {
         (Some(Arg::Array(x)), Some(Arg::Array(y)))
             if (x.ndim(), y.ndim(), x.size()) == (1, 1, y.size()) && x.dtype().kind() != Kind::Complex =>
         {
-            Some((x, y))
+            submit::object(py, ops::matmul(x, y, here(py)))
         }
-        _ => None,
+        _ => pycall::call(&pycall::function(py, "forerun.np._products", of_any)?, (a, b)).map(Bound::unbind),
     }
 }
 
@@ -327,13 +328,7 @@ fn vectors<'a>(a: &'a Bound<'_, PyAny>, b: &'a Bound<'_, PyAny>) -> Option<(&'a 
 /// array([3, 7])
 #[pyfunction]
 pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    match vectors(a, b) {
-        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
-        None => {
-            let inner = pycall::function(py, "forerun.np._products", "inner_of_any")?;
-            pycall::call(&inner, (a, b)).map(Bound::unbind)
-        }
-    }
+    product(py, a, b, "inner_of_any")
 }
 
 /// Compute the dot product of two flattened arrays, with the first one conjugated.
@@ -345,13 +340,7 @@ pub(crate) fn inner(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
 /// array(11)
 #[pyfunction]
 pub(crate) fn vdot(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    match vectors(a, b) {
-        Some((x, y)) => submit::object(py, ops::matmul(x, y, here(py))),
-        None => {
-            let vdot = pycall::function(py, "forerun.np._products", "vdot_of_any")?;
-            pycall::call(&vdot, (a, b)).map(Bound::unbind)
-        }
-    }
+    product(py, a, b, "vdot_of_any")
 }
 
 /// Concatenates arrays along an axis.

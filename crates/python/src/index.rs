@@ -8,18 +8,19 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use smallvec::{SmallVec, smallvec};
 
 /// An index of integers only, `x[i]` and `x[i, j]`, as loops use. The numbers, and how many there are.
-pub(crate) struct Positions([isize; MOST], usize);
+pub(crate) struct Positions([isize; MOST_INDICES], usize);
 
-/// Longer indices take the general path.
-const MOST: usize = 8;
+/// Maximum number of indices; longer ones take the general path.
+const MOST_INDICES: usize = 8;
 
 impl Positions {
     /// The index, if it consists only of Python integers.
     #[inline]
     pub(crate) fn of(index: &Bound<'_, PyAny>) -> Option<Positions> {
-        let mut found = Positions([0; MOST], 1);
+        let mut found = Positions([0; MOST_INDICES], 1);
         if let Some(position) = position(index) {
             found.0[0] = position;
             return Some(found);
@@ -79,16 +80,36 @@ pub(crate) fn element(x: &Array, index: &Bound<'_, PyTuple>) -> PyResult<Array> 
     ops::at(x, &positions).map_err(raise)
 }
 
-/// The items of `x[index]`, if all of them are basic; else `None`.
-pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {
-    match index.cast::<PyTuple>() {
-        Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
-        Err(_) => Ok(one(index)?.map(|part| vec![part])),
+/// Whether an index names all of an array with dimensions: a slice without bounds, or an ellipsis.
+#[inline]
+pub(crate) fn is_whole(index: &Bound<'_, PyAny>) -> bool {
+    match index.cast_exact::<PySlice>() {
+        Ok(slice) => matches!(unpack(slice), Ok((0, isize::MAX, 1))),
+        Err(_) => index.is_instance_of::<PyEllipsis>(),
     }
 }
 
-/// The items of an index that must be basic.
-pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+/// The start, the stop and the step of a slice. Bounds that are missing, or beyond the machine's integers, become the nearest
+/// such integers, which select the same elements.
+fn unpack(slice: &Bound<'_, PySlice>) -> PyResult<(isize, isize, isize)> {
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: the object is a slice and the GIL is held.
+    match unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) } {
+        0 => Ok((start, stop, step)),
+        _ => Err(PyErr::fetch(slice.py())),
+    }
+}
+
+/// The parts of `x[index]`, if all of them are basic; else `None`.
+pub(crate) fn basic(index: &Bound<'_, PyAny>) -> PyResult<Option<SmallVec<[Index; 4]>>> {
+    match index.cast::<PyTuple>() {
+        Ok(parts) => parts.iter_borrowed().map(|part| one(&part)).collect(),
+        Err(_) => Ok(one(index)?.map(|part| smallvec![part])),
+    }
+}
+
+/// The parts of an index that must be basic.
+pub(crate) fn indices(index: &Bound<'_, PyAny>) -> PyResult<SmallVec<[Index; 4]>> {
     basic(index)?.ok_or_else(|| PyIndexError::new_err("only integers, slices, None and Ellipsis name one element"))
 }
 
@@ -105,12 +126,7 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
         return Ok(Some(Index::Ellipsis));
     }
     if let Ok(slice) = part.cast::<PySlice>() {
-        let (mut start, mut stop, mut step) = (0, 0, 0);
-        // SAFETY: the object is a slice and the GIL is held. Missing bounds, and bounds beyond the machine's integers,
-        // become the nearest such integers, which select the same elements.
-        if unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) } < 0 {
-            return Err(PyErr::fetch(part.py()));
-        }
+        let (start, stop, step) = unpack(slice)?;
         return Ok(Some(Index::Slice { start: Some(start), stop: Some(stop), step }));
     }
     // SAFETY: the object is alive and the GIL is held.
@@ -131,31 +147,37 @@ pub(crate) fn one(part: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
 }
 
 /// A shape: an integer or a sequence of them.
-pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<SmallVec<[usize; 4]>> {
     integers(object)?
         .into_iter()
         .map(|extent| usize::try_from(extent).map_err(|_| PyValueError::new_err("negative dimensions are not allowed")))
         .collect()
 }
 
+/// A few integers, without an allocation.
+pub(crate) type Integers = SmallVec<[isize; 4]>;
+
 /// An integer or a sequence of them.
-pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
+pub(crate) fn integers(object: &Bound<'_, PyAny>) -> PyResult<Integers> {
+    if let Some(value) = position(object) {
+        return Ok(smallvec![value]);
+    }
     if let Ok(items) = object.cast_exact::<PyTuple>() {
         return items.iter_borrowed().map(|item| item.extract()).collect();
     }
     // SAFETY: the object is alive and the GIL is held.
     if unsafe { ffi::PyIndex_Check(object.as_ptr()) } != 0 {
-        return Ok(vec![object.extract()?]);
+        return Ok(smallvec![object.extract()?]);
     }
     pycall::listed(object)?.iter().map(|item| item.extract()).collect()
 }
 
-/// Axes: None for all, an integer, or a sequence of integers.
-pub(crate) fn axes(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<isize>>> {
+/// Axes: none for all, an integer, or a sequence of them.
+pub(crate) fn axes(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Integers>> {
     object.map(integers).transpose()
 }
 
-/// Integers that are passed one by one or as one sequence: `x.reshape(2, 3)`, `x.reshape((2, 3))`.
-pub(crate) fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
+/// The integers of a call that takes them one by one or as one sequence: `x.reshape(2, 3)`, `x.reshape((2, 3))`.
+pub(crate) fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Integers> {
     if args.len() == 1 { integers(&args.get_item(0)?) } else { integers(args) }
 }

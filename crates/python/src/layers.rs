@@ -112,7 +112,7 @@ pub(crate) fn log_softmax(py: Python<'_>, x: Any, axis: isize) -> PyResult<Py<Py
 #[pyo3(signature = (x, kind, slope = 0.25))]
 pub(crate) fn activation(py: Python<'_>, x: Any, kind: &str, slope: f64) -> PyResult<Py<PyAny>> {
     let kind = Activation::from_name(kind, slope)
-        .ok_or_else(|| PyValueError::new_err(format!("activation: no activation is called '{kind}'")))?;
+        .ok_or_else(|| PyValueError::new_err(format!("activation: unknown activation '{kind}'")))?;
     submit::object(py, ops::activation(kind, &array(x, "activation", home([x]))?, here(py)))
 }
 

@@ -23,6 +23,7 @@ mod fail;
 mod forwarded;
 mod functions;
 mod index;
+mod initialise;
 mod layers;
 mod loc;
 mod losses;

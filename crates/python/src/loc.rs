@@ -124,8 +124,6 @@ static PACKAGE: OnceLock<Package> = OnceLock::new();
 struct Package {
     /// The package's root.
     root: String,
-    /// Folders under the root whose files are programs that use the package.
-    programs: Vec<String>,
     /// Python's standard library; installed packages may be in folders below it.
     library: String,
 }
@@ -133,7 +131,7 @@ struct Package {
 impl Package {
     fn owner_of(&self, file: &str) -> Owner {
         let installed = || ["site-packages", "dist-packages"].iter().any(|folder| file.contains(folder));
-        if is_under(file, &self.root) && !self.programs.iter().any(|program| is_under(file, program)) {
+        if is_under(file, &self.root) {
             Owner::Package
         } else if file.starts_with("<frozen ") || is_under(file, &self.library) && !installed() {
             Owner::Library
@@ -159,10 +157,9 @@ pub(crate) fn start() {
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
 }
 
-/// Sets the root of the package's Python files, the folders of programs under it, and the folder of Python's standard
-/// library. The first call wins.
-pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
-    let _ = PACKAGE.set(Package { root, programs, library });
+/// Names the root of the package's own Python files and the folder of Python's library. The first call wins.
+pub(crate) fn pass_over(root: String, library: String) {
+    let _ = PACKAGE.set(Package { root, library });
 }
 
 thread_local! {

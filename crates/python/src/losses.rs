@@ -48,7 +48,7 @@ pub(crate) fn loss(
         "binary" => Loss::Binary(positive.as_ref()),
         "softmax" => Loss::Softmax(classes),
         "divergence" => Loss::Divergence(classes),
-        _ => return Err(PyValueError::new_err(format!("loss: no loss is called '{kind}'"))),
+        _ => return Err(PyValueError::new_err(format!("loss: unknown loss '{kind}'"))),
     };
     let losses = match batch_axis {
         Some(batch_axis) => {

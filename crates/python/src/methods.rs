@@ -13,36 +13,28 @@ use crate::loc::here;
 use crate::operand::{self, Operand};
 use crate::pycall;
 use crate::submit;
-use forerun::device::on_device;
+use forerun::frontend::on_device;
 use forerun::{Arg, Array, ReduceKind, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PySlice, PyTuple};
+use std::slice::from_ref;
 
 impl PyArray {
-    fn reduced(&self, py: Python<'_>, kind: ReduceKind, axis: Option<Any>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::reduce(kind, &self.0, axes.as_deref(), keepdims, here(py)))
-    }
-
     /// A sum or product in the requested dtype; by default, small integers give a wide dtype.
     fn total(
         &self,
         py: Python<'_>,
         kind: ReduceKind,
-        axis: Option<Any>,
+        axes: Option<&[isize]>,
         dtype: Option<Any>,
         keepdims: bool,
-    ) -> PyResult<Py<PyAny>> {
-        let (axes, asked) = (index::axes(axis)?, dtype::optional(dtype)?);
-        let total = ops::reduce(kind, &self.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py));
-        submit::object(
-            py,
-            total.and_then(|total| match asked {
-                Some(dtype) if dtype != total.dtype() => ops::cast(&total, dtype, here(py)),
-                _ => Ok(total),
-            }),
-        )
+    ) -> PyResult<forerun::Result<Array>> {
+        let (asked, x) = (dtype::optional(dtype)?, self.as_dtype(py, dtype)?);
+        Ok(ops::reduce(kind, &x, axes, keepdims, here(py)).and_then(|total| match asked {
+            Some(dtype) if dtype != total.dtype() => ops::cast(&total, dtype, here(py)),
+            _ => Ok(total),
+        }))
     }
 
     /// The array, or with order "F" its transpose.
@@ -154,7 +146,7 @@ impl PyArray {
     fn to_device(slf: &Bound<'_, Self>, device: Any, stream: Option<Any>) -> PyResult<Py<PyAny>> {
         match stream {
             None => PyArray::as_in_ctx(slf, &Bound::new(slf.py(), device::of(device)?)?),
-            Some(_) => Err(PyValueError::new_err("to_device: there are no streams to choose from")),
+            Some(_) => Err(PyValueError::new_err("to_device: streams are not supported")),
         }
     }
 
@@ -250,40 +242,6 @@ impl PyArray {
         face(slf.py(), "trace", (slf, offset, axis1, axis2, dtype))
     }
 
-    /// Whether every element over axes is true.
-    #[pyo3(signature = (axis = None, out = None, keepdims = false, *, r#where = None))]
-    fn all(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
-        if out.is_some() || r#where.is_some() {
-            return face_with(slf, "all", axis, keepdims, &[("out", out), ("where", r#where)]);
-        }
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::all(&slf.get().0, axes.as_deref(), keepdims, here(py)))
-    }
-
-    /// Whether any element over axes is true.
-    #[pyo3(signature = (axis = None, out = None, keepdims = false, *, r#where = None))]
-    fn any(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
-        if out.is_some() || r#where.is_some() {
-            return face_with(slf, "any", axis, keepdims, &[("out", out), ("where", r#where)]);
-        }
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::any(&slf.get().0, axes.as_deref(), keepdims, here(py)))
-    }
-
     /// A 1-d copy; with ``order="F"`` the first index changes fastest.
     #[pyo3(signature = (order = "C"))]
     fn flatten(&self, py: Python<'_>, order: &str) -> PyResult<Py<PyAny>> {
@@ -306,102 +264,6 @@ impl PyArray {
             return face(py, "dot", (slf, other, out)).map(Bound::unbind);
         }
         submit::object(py, ops::dot(x, &operand::array(other, "dot", x.device())?, here(py)))
-    }
-
-    /// The sum over axes.
-    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None))]
-    fn sum(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        dtype: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        initial: Option<Any>,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let rest = [("dtype", dtype), ("out", out), ("initial", initial), ("where", r#where)];
-        match rest[1..].iter().all(|(_, given)| given.is_none()) {
-            true => slf.get().total(slf.py(), ReduceKind::Sum, axis, dtype, keepdims),
-            false => face_with(slf, "sum", axis, keepdims, &rest),
-        }
-    }
-
-    /// The product over axes.
-    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None))]
-    fn prod(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        dtype: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        initial: Option<Any>,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let rest = [("dtype", dtype), ("out", out), ("initial", initial), ("where", r#where)];
-        match rest[1..].iter().all(|(_, given)| given.is_none()) {
-            true => slf.get().total(slf.py(), ReduceKind::Prod, axis, dtype, keepdims),
-            false => face_with(slf, "prod", axis, keepdims, &rest),
-        }
-    }
-
-    /// The mean over axes; for integers, in float64.
-    #[pyo3(signature = (axis = None, dtype = None, out = None, keepdims = false, *, r#where = None))]
-    fn mean(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        dtype: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let (py, x) = (slf.py(), slf.get());
-        if out.is_some() || r#where.is_some() {
-            return face_with(slf, "mean", axis, keepdims, &[("dtype", dtype), ("out", out), ("where", r#where)]);
-        }
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::mean(&x.as_dtype(py, dtype)?, axes.as_deref(), keepdims, here(py)))
-    }
-
-    /// The variance over axes; for integers, in float64.
-    #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
-    fn var(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        dtype: Option<Any>,
-        out: Option<Any>,
-        ddof: f64,
-        keepdims: bool,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let (py, x) = (slf.py(), slf.get());
-        if out.is_some() || r#where.is_some() {
-            let ddof = PyFloat::new(py, ddof).into_any();
-            let rest = [("dtype", dtype), ("out", out), ("where", r#where), ("ddof", Some(&ddof))];
-            return face_with(slf, "var", axis, keepdims, &rest);
-        }
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::var(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
-    }
-
-    /// The standard deviation over axes; for integers, in float64.
-    #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
-    fn std(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        dtype: Option<Any>,
-        out: Option<Any>,
-        ddof: f64,
-        keepdims: bool,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let (py, x) = (slf.py(), slf.get());
-        if out.is_some() || r#where.is_some() {
-            let ddof = PyFloat::new(py, ddof).into_any();
-            let rest = [("dtype", dtype), ("out", out), ("where", r#where), ("ddof", Some(&ddof))];
-            return face_with(slf, "std", axis, keepdims, &rest);
-        }
-        let axes = index::axes(axis)?;
-        submit::object(py, ops::std(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
     }
 
     /// Limits the elements to the range from ``min`` to ``max``.
@@ -483,55 +345,110 @@ impl PyArray {
         pycall::method(&PyArray::flat(slf)?, "__setitem__", (everywhere, values)).map(|_| ())
     }
 
-    /// The largest element over axes; NaN if any element is NaN.
-    #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
-    fn max(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        initial: Option<Any>,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let rest = [("out", out), ("initial", initial), ("where", r#where)];
-        match rest.iter().all(|(_, given)| given.is_none()) {
-            true => slf.get().reduced(slf.py(), ReduceKind::Max, axis, keepdims),
-            false => face_with(slf, "max", axis, keepdims, &rest),
-        }
-    }
-
-    /// The smallest element over axes; NaN if any element is NaN.
-    #[pyo3(signature = (axis = None, out = None, keepdims = false, initial = None, r#where = None))]
-    fn min(
-        slf: &Bound<'_, Self>,
-        axis: Option<Any>,
-        out: Option<Any>,
-        keepdims: bool,
-        initial: Option<Any>,
-        r#where: Option<Any>,
-    ) -> PyResult<Py<PyAny>> {
-        let rest = [("out", out), ("initial", initial), ("where", r#where)];
-        match rest.iter().all(|(_, given)| given.is_none()) {
-            true => slf.get().reduced(slf.py(), ReduceKind::Min, axis, keepdims),
-            false => face_with(slf, "min", axis, keepdims, &rest),
-        }
-    }
-
     /// The index of the first maximum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmax(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        let axes = axis.map(|axis| [axis]);
-        let axes = axes.as_ref().map(|axes| &axes[..]);
-        submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axes, keepdims, here(py)))
+        submit::object(py, ops::reduce(ReduceKind::ArgMax, &self.0, axis.as_ref().map(from_ref), keepdims, here(py)))
     }
 
     /// The index of the first minimum along an axis.
     #[pyo3(signature = (axis = None, *, keepdims = false))]
     fn argmin(&self, py: Python<'_>, axis: Option<isize>, keepdims: bool) -> PyResult<Py<PyAny>> {
-        let axes = axis.map(|axis| [axis]);
-        let axes = axes.as_ref().map(|axes| &axes[..]);
-        submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axes, keepdims, here(py)))
+        submit::object(py, ops::reduce(ReduceKind::ArgMin, &self.0, axis.as_ref().map(from_ref), keepdims, here(py)))
     }
+}
+
+/// Reductions with NumPy's arguments: the names before and after `keepdims`, the signature, and the op. If arguments other than
+/// a dtype are given, the function in Python is called instead.
+macro_rules! reductions {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($($before:ident),*; $($after:ident),*) $signature:tt = |$py:ident, $x:ident, $axes:ident, $keepdims:ident| $quick:expr;
+    )*) => {
+        #[pymethods]
+        impl PyArray {
+            $($(#[$doc])*
+            #[pyo3(signature = $signature)]
+            fn $name(
+                slf: &Bound<'_, Self>,
+                axis: Option<Any>,
+                $($before: Option<Any>,)*
+                $keepdims: bool,
+                $($after: Option<Any>,)*
+            ) -> PyResult<Py<PyAny>> {
+                let ($py, $x) = (slf.py(), slf.get());
+                let rest = [$((stringify!($before), $before),)* $((stringify!($after), $after),)*];
+                if rest.iter().any(|(name, given)| *name != "dtype" && given.is_some()) {
+                    return face_with(slf, stringify!($name), axis, $keepdims, &rest);
+                }
+                let axes = index::axes(axis)?;
+                let $axes = axes.as_deref();
+                submit::object($py, $quick)
+            })*
+        }
+    };
+}
+
+reductions! {
+    /// Whether every element over axes is true.
+    all(out; r#where) (axis = None, out = None, keepdims = false, *, r#where = None)
+        = |py, x, axes, keepdims| ops::all(&x.0, axes, keepdims, here(py));
+    /// Whether any element over axes is true.
+    any(out; r#where) (axis = None, out = None, keepdims = false, *, r#where = None)
+        = |py, x, axes, keepdims| ops::any(&x.0, axes, keepdims, here(py));
+    /// The sum over axes.
+    sum(dtype, out; initial, r#where)
+        (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None)
+        = |py, x, axes, keepdims| x.total(py, ReduceKind::Sum, axes, dtype, keepdims)?;
+    /// The product over axes.
+    prod(dtype, out; initial, r#where)
+        (axis = None, dtype = None, out = None, keepdims = false, initial = None, r#where = None)
+        = |py, x, axes, keepdims| x.total(py, ReduceKind::Prod, axes, dtype, keepdims)?;
+    /// The mean over axes; for integers, in float64.
+    mean(dtype, out; r#where) (axis = None, dtype = None, out = None, keepdims = false, *, r#where = None)
+        = |py, x, axes, keepdims| ops::mean(&x.as_dtype(py, dtype)?, axes, keepdims, here(py));
+    /// The largest element over axes; NaN if any element is NaN.
+    max(out; initial, r#where) (axis = None, out = None, keepdims = false, initial = None, r#where = None)
+        = |py, x, axes, keepdims| ops::reduce(ReduceKind::Max, &x.0, axes, keepdims, here(py));
+    /// The smallest element over axes; NaN if any element is NaN.
+    min(out; initial, r#where) (axis = None, out = None, keepdims = false, initial = None, r#where = None)
+        = |py, x, axes, keepdims| ops::reduce(ReduceKind::Min, &x.0, axes, keepdims, here(py));
+}
+
+/// Variance and standard deviation, which also take `ddof`.
+macro_rules! spreads {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        #[pymethods]
+        impl PyArray {
+            $($(#[$doc])*
+            #[pyo3(signature = (axis = None, dtype = None, out = None, ddof = 0.0, keepdims = false, *, r#where = None))]
+            fn $name(
+                slf: &Bound<'_, Self>,
+                axis: Option<Any>,
+                dtype: Option<Any>,
+                out: Option<Any>,
+                ddof: f64,
+                keepdims: bool,
+                r#where: Option<Any>,
+            ) -> PyResult<Py<PyAny>> {
+                let (py, x) = (slf.py(), slf.get());
+                if out.is_some() || r#where.is_some() {
+                    let ddof = PyFloat::new(py, ddof).into_any();
+                    let rest = [("dtype", dtype), ("out", out), ("where", r#where), ("ddof", Some(&ddof))];
+                    return face_with(slf, stringify!($name), axis, keepdims, &rest);
+                }
+                let axes = index::axes(axis)?;
+                submit::object(py, ops::$name(&x.as_dtype(py, dtype)?, axes.as_deref(), ddof, keepdims, here(py)))
+            })*
+        }
+    };
+}
+
+spreads! {
+    /// The variance over axes; for integers, in float64.
+    var
+    /// The standard deviation over axes; for integers, in float64.
+    std
 }
 
 /// Calls a function of `forerun.np` that is written in Python.
@@ -551,7 +468,7 @@ fn face_with(
     named.set_item("keepdims", keepdims)?;
     for (key, value) in rest {
         if let Some(value) = value {
-            named.set_item(key, value)?;
+            named.set_item(key.trim_start_matches("r#"), value)?;
         }
     }
     pycall::call_with(&pycall::function(x.py(), "forerun.np", name)?, (x, axis), Some(&named)).map(Bound::unbind)

@@ -48,6 +48,8 @@ mod _forerun {
         pointwise, reduction, routine, stack, sum_of_products, uniform, vdot,
     };
     #[pymodule_export]
+    use crate::initialise::initialize;
+    #[pymodule_export]
     use crate::layers::{
         activation, batch_norm, dropout, embedding, fully_connected, layer_norm, log_softmax, one_hot, pick,
         scatter_add, softmax, take,

@@ -22,7 +22,7 @@ struct Mould {
 
 // SAFETY: it consists of a type that is never freed, and a function.
 unsafe impl Send for Mould {}
-// SAFETY: as above.
+// SAFETY: it is never changed after it was created.
 unsafe impl Sync for Mould {}
 
 /// `None` if an object contains more than the value.

@@ -6,7 +6,8 @@ use crate::array::PyArray;
 use crate::error::raise;
 use crate::loc::here;
 use crate::pycall;
-use forerun::device::{current_device, on_device};
+use forerun::device::current_device;
+use forerun::frontend::on_device;
 use forerun::{Arg, Array, DType, Device, Error, ErrorKind, Kind, Loc, Scalar, ops};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -40,16 +41,27 @@ impl Operand<'_> {
     }
 }
 
+/// The array, if the object is one.
+#[inline(always)]
+pub(crate) fn plain_array<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Array> {
+    // SAFETY: the object is alive and the GIL is held.
+    let class = unsafe { ffi::Py_TYPE(object.as_ptr()) };
+    if class != PyArray::type_object_raw(object.py()) {
+        return None;
+    }
+    // SAFETY: the type was just compared, and the class has no subclasses.
+    Some(&unsafe { object.cast_unchecked::<PyArray>() }.get().0)
+}
+
 /// The operand if its type is exactly array, float, int or bool.
 #[inline(always)]
 pub(crate) fn quick<'a>(object: &'a Bound<'_, PyAny>) -> Option<Arg<'a>> {
+    if let Some(array) = plain_array(object) {
+        return Some(Arg::Array(array));
+    }
     let pointer = object.as_ptr();
     // SAFETY: the object is alive and the GIL is held.
     let class = unsafe { ffi::Py_TYPE(pointer) };
-    if class == PyArray::type_object_raw(object.py()) {
-        // SAFETY: the type was just compared, and the class has no subclasses.
-        return Some(Arg::Array(&unsafe { object.cast_unchecked::<PyArray>() }.get().0));
-    }
     if class == &raw mut ffi::PyFloat_Type {
         // SAFETY: the object is exactly a float, for which this cannot fail.
         return Some(Arg::Scalar(Scalar::Float(unsafe { ffi::PyFloat_AsDouble(pointer) })));

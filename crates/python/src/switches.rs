@@ -101,11 +101,10 @@ pub(crate) fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<usize>
     py.detach(|| forerun::runtime::set_num_threads(threads)).map_err(crate::error::raise)
 }
 
-/// Sets the folders whose lines are not the user's: the package's root, except the folders of programs under it, and
-/// Python's standard library.
+/// Names the folders whose lines are not a user's: the package's root and Python's own library.
 #[pyfunction]
-pub(crate) fn pass_over(root: String, programs: Vec<String>, library: String) {
-    crate::loc::pass_over(root, programs, library);
+pub(crate) fn pass_over(root: String, library: String) {
+    crate::loc::pass_over(root, library);
 }
 
 /// Op, value, inputs, shape, file and line of a submission.

@@ -3,8 +3,7 @@
 use crate::autograd::{Arrays, handles};
 use crate::error::raise;
 use crate::loc::here;
-use forerun::nn::rules::{AdamOptions, Correction, WeightUpdate};
-use forerun::ops::Preparation;
+use forerun::nn::rules::{AdamOptions, Correction, Preparation, WeightUpdate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -58,7 +57,7 @@ pub(crate) fn adam_update(
         "none" => Correction::None,
         "rate" => Correction::Rate,
         "full" => Correction::Full,
-        _ => return Err(PyValueError::new_err(format!("adam_update: correction '{correction}' is not known"))),
+        _ => return Err(PyValueError::new_err(format!("adam_update: unknown correction '{correction}'"))),
     };
     let (weights, gradients) = (handles(&weights), handles(&grads));
     let preparation = Preparation { rescale, clip };

@@ -93,7 +93,7 @@ impl Shared {
     }
 
     /// Enqueues a command on a lane. The lane's thread starts with the first command.
-    pub(crate) fn tell(self: &Arc<Shared>, lane: usize, command: Command) {
+    pub(crate) fn enqueue(self: &Arc<Shared>, lane: usize, command: Command) {
         let this = &self.lanes[lane];
         let mut queue = this.queue.lock();
         let takes_ticket = !matches!(command, Command::Wait { .. } | Command::Discard(_));

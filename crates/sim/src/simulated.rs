@@ -56,7 +56,7 @@ impl Simulated {
     fn copy(&self, direction: Lane, from: *mut u8, to: *mut u8, bytes: usize) -> Result<Lane> {
         self.refuse_if_lost()?;
         let lane = self.copy_lane(direction, bytes);
-        self.shared.tell(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
+        self.shared.enqueue(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
         Ok(lane)
     }
 }
@@ -85,7 +85,7 @@ impl DeviceKernel for SimKernel {
             outputs: io.outputs.iter().map(|address| Address(*address)).zip(self.outputs.iter().copied()).collect(),
             scalars: io.scalars.to_vec(),
         };
-        self.shared.tell(Lane::Compute as usize, command);
+        self.shared.enqueue(Lane::Compute as usize, command);
         Ok(())
     }
 }
@@ -100,7 +100,7 @@ impl Accelerator for Simulated {
     }
 
     fn alloc(&self, bytes: usize) -> Option<DeviceBlock> {
-        self.shared.memory.take(bytes, |block| self.shared.tell(Lane::Compute as usize, Command::Discard(block)))
+        self.shared.memory.take(bytes, |block| self.shared.enqueue(Lane::Compute as usize, Command::Discard(block)))
     }
 
     fn free(&self, block: DeviceBlock) {
@@ -112,7 +112,7 @@ impl Accelerator for Simulated {
     }
 
     fn empty_cache(&self) {
-        self.shared.memory.drain(|block| self.shared.tell(Lane::Compute as usize, Command::Discard(block)));
+        self.shared.memory.drain(|block| self.shared.enqueue(Lane::Compute as usize, Command::Discard(block)));
     }
 
     fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
@@ -141,7 +141,7 @@ impl Accelerator for Simulated {
     }
 
     fn wait(&self, lane: Lane, other: Lane, ticket: u64) {
-        self.shared.tell(lane as usize, Command::Wait { lane: other as usize, ticket });
+        self.shared.enqueue(lane as usize, Command::Wait { lane: other as usize, ticket });
     }
 
     fn last_ticket(&self, lane: Lane) -> u64 {

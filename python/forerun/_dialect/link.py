@@ -28,7 +28,7 @@ def reach(head: Link) -> list[Link]:
     """Return every link that leads to this one, including itself, each once."""
     seen = {id(head)}
     found = [head]
-    # The list grows while it is walked: a deep network must not meet Python's limit on recursion.
+    # Iterative, because a deep network would exceed Python's recursion limit.
     for link in found:
         for earlier in link.inputs:
             if id(earlier) not in seen:

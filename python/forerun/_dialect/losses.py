@@ -43,7 +43,7 @@ def cross_entropy(scores: _T, target: Any, reduction: str, chances: bool, ignore
     wanted = scores._array.shape if chances else scores._array.shape[:-1]
     if target._array.shape != wanted:
         shapes = f"{scores._array.shape} and {target._array.shape}"
-        raise ValueError(f"cross_entropy: shapes of scores and target do not go together: {shapes}")
+        raise ValueError(f"cross_entropy: shapes of scores and target do not match: {shapes}")
     if not chances and "int" not in target._array.dtype.name:
         raise TypeError(f"cross_entropy: classes must be integers, not {target._array.dtype.name}")
     losses: _T = scores._run(

@@ -54,7 +54,7 @@ class GradMode:
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            # A mode of its own for each call: threads may be in the function at once.
+            # A new mode object per call, because several threads may run the function.
             with GradMode(self._on):
                 return function(*args, **kwargs)
 

@@ -30,7 +30,7 @@ class Module:
     training: bool
     _parameters: dict[str, Tensor]
     _children: dict[str, Module]
-    # What a dialect takes for a parameter when it is set as an attribute.
+    # The class whose instances become parameters when they are set as attributes.
     _parameter: ClassVar[type[Tensor]]
     _hints: ClassVar[dict[str, str]] = {}
 
@@ -182,7 +182,7 @@ class Sequential(Module):
         return self
 
     def __len__(self) -> int:
-        """Return how many modules there are."""
+        """Return the number of modules."""
         return len(self._children)
 
     def __iter__(self) -> Iterator[Any]:

@@ -61,7 +61,7 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
 
 
 def _rebuild(kind: type[_T], array: ndarray, asks: bool) -> _T:
-    """Make a leaf of what was pickled."""
+    """Make a leaf from pickled data."""
     made = object.__new__(kind)
     made._array, made._link, made._grad = array, None, None
     made._ask(asks)
@@ -82,13 +82,13 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_array", "_grad", "_link")
 
-    # NumPy leaves an expression with its own array on the left to us.
+    # Makes NumPy defer to this class if the left operand is a NumPy array.
     __array_priority__ = 1000.0
 
     _array: ndarray
     _link: Link | None
     _grad: Any
-    # What operations of a dialect give, also those on its parameters.
+    # The class of the results of operations, including those on parameters.
     _result: ClassVar[type[Any]]
     _hints: ClassVar[dict[str, str]] = {}
 
@@ -140,13 +140,13 @@ class Tensor:
             return
         if not is_float(self._array.dtype):
             raise RuntimeError(f"only floating-point tensors can have gradients, not {self._array.dtype.name}")
-        # Elements of its own: what it shared with others, views and detached tensors, gets no gradient.
+        # Copy the elements: views and detached tensors that shared them get no gradient.
         self._array = self._array.copy()
         self._array.attach_grad("add")
         self._link = Link(leaf=self)
 
     def _backward(self, gradient: Any, retain: bool) -> None:
-        """Run backwards from here, and give every leaf that was reached its gradient."""
+        """Run the backward pass from here and set the gradient of every leaf that was reached."""
         if self._link is None:
             raise RuntimeError("backward: this tensor neither requires gradients nor was computed from one that does")
         links = reach(self._link)
@@ -159,7 +159,7 @@ class Tensor:
                 link.inputs = ()
 
     def _clear_grad(self, to_none: bool) -> None:
-        """Forget the gradient, or make it zero."""
+        """Drop the gradient, or set it to zero."""
         if self._grad is None:
             return
         grad = self._array.grad
@@ -167,7 +167,7 @@ class Tensor:
         if to_none:
             held = weakref.ref(self._grad)
             self._grad = None
-            # Whoever kept the old gradient keeps its values.
+            # A caller that keeps the old gradient keeps its values.
             if (kept := held()) is not None:
                 kept._array = kept._array.copy()
         grad[...] = 0
@@ -191,11 +191,11 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor was not made by an operation that gradients go through."""
+        """Whether the tensor was not made by an operation that is recorded for gradients."""
         return self._is_leaf()
 
     def detach(self: _T) -> _T:
-        """Return a tensor of the same elements that gradients do not go through."""
+        """Return a tensor of the same elements that is not recorded for gradients."""
         return self._of(self._array.detach())  # type: ignore[no-any-return]
 
     # Reading: these wait for the value.
@@ -213,7 +213,7 @@ class Tensor:
         return self._array.asnumpy().copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Give NumPy the elements."""
+        """Return the elements as a NumPy array."""
         return self._array.__array__(dtype, copy)
 
     def __bool__(self) -> bool:
@@ -233,7 +233,7 @@ class Tensor:
         return operator.index(self._array)
 
     def __format__(self, spec: str) -> str:
-        """Format the only element, or the whole tensor where no format is given."""
+        """Format the only element; without a format, the whole tensor."""
         return format(self._array, spec) if spec else str(self)
 
     # Shape and elements.
@@ -257,11 +257,11 @@ class Tensor:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self: _T, index: Any) -> _T:
-        """Return a view of a part."""
+        """Return a view of a region."""
         return self._run(operator.getitem, self, to_array(index))  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Write a part."""
+        """Write a region."""
         place = to_array(index)
         self._write(lambda array, new: operator.setitem(array, place, new), value)
 
@@ -275,7 +275,7 @@ class Tensor:
         return self._run(np.transpose, self)  # type: ignore[no-any-return]
 
     def clone(self: _T) -> _T:
-        """Return a copy that gradients go through."""
+        """Return a copy that is recorded for gradients."""
         return self._run(lambda array: array.copy(), self)  # type: ignore[no-any-return]
 
     def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:

@@ -13,6 +13,6 @@ from forerun.d2l.timing import Benchmark, Timer, benchmark
 
 __all__ = ["Benchmark", "Timer", "benchmark", "mxnet", "try_all_gpus", "try_gpu"]
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -1,4 +1,4 @@
-"""Tracks what the code of a block reads besides inputs and arrays, so that a capture is renewed when it changes.
+"""Tracks everything that a block's code reads besides inputs and arrays, to renew a capture when it changes.
 
 A rebound attribute is noticed when it is set, which costs a replay nothing. Everything else is compared before each
 replay: global variables, variables of enclosing functions, class attributes, and the contents of lists, dictionaries
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from forerun._forerun import ndarray
 from forerun.gluon.parameter import Parameter
 
-# More items than this are not compared before every call, nor are larger arrays of NumPy.
+# Larger containers and NumPy arrays are not compared before every call.
 _MOST_ITEMS = 1000
 _MOST_BYTES = 4096
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MISSING = object()
-# What blocks keep for themselves.
+# Attributes that blocks use internally.
 _INTERNAL = frozenset(
     {
         "_active",
@@ -52,7 +52,7 @@ class Watched(NamedTuple):
 
 
 def changed(watched: Iterable[Watched]) -> str | None:
-    """Return the name of the first thing that has changed."""
+    """Return the name of the first value that has changed."""
     for where, look, value, form in watched:
         now = look()
         if now is value and form is None:
@@ -77,7 +77,7 @@ def watch(blocks: Iterable[Any]) -> list[Watched]:
         for name in sorted(names - _INTERNAL):
             where = f"attribute {name} of {owner}"
             if name in held:
-                # Whoever sets an attribute of a block says so; what is inside may still change.
+                # Setting an attribute of a block is detected directly, but its contents may still change.
                 _add(found, where, held, name, inside_only=True)
                 continue
             base = next((base for base in type(block).__mro__ if name in vars(base)), None)
@@ -127,7 +127,7 @@ def _follow(functions: Iterable[FunctionType], found: dict[tuple[int, str], Watc
         where = function.__qualname__
         for name in _globals_of(function.__code__):
             value = function.__globals__.get(name, _MISSING)
-            # What is missing is one of Python's own functions, or the call fails.
+            # A missing name is a builtin, or the call fails.
             if value is _MISSING or isinstance(value, (ModuleType, type)):
                 continue
             _add(found, f"global variable {name} of {where}", function.__globals__, name)
@@ -190,7 +190,7 @@ def _is_known(value: Any) -> bool:
         return True
     if hasattr(value, "__array_interface__"):
         return False
-    # Settings are objects that hold plain values. What else objects hold is their own matter.
+    # Settings are objects with plain values; other contents of objects are ignored.
     inside = (list, tuple, dict, set, frozenset, *_PLAIN)
     held = getattr(value, "__dict__", None)
     return _is_own(type(value)) or not held or not all(isinstance(item, inside) for item in held.values())
@@ -210,7 +210,7 @@ def _form(value: Any, where: str) -> Any:
             raise Incomparable(f"{where} has more than {_MOST_ITEMS} items, too many to compare at every call")
         kind = type(value)
         if kind in _PLAIN:
-            # With its type and sign: 1 and True, 0.0 and -0.0 compare equal, and no number equals NaN.
+            # Compare type and sign: 1 == True and 0.0 == -0.0, and NaN differs from itself.
             return kind, repr(value) if kind in (float, complex) else value
         if id(value) in above:
             return "above", above.index(id(value))

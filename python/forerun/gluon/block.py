@@ -79,7 +79,7 @@ class Block:
     ['dense.weight', 'dense.bias']
     """
 
-    # Whether a capture was taken that this block is part of, and the attributes that `forward` itself set meanwhile.
+    # Whether the block is part of a capture, and the attributes that `forward` itself set during it.
     _captured = False
     _kept: frozenset[str] = frozenset()
 
@@ -90,7 +90,7 @@ class Block:
         self._forward_pre_hooks: dict[int, Callable[..., Any]] = {}
         self._prefix = prefix
         self._given = params
-        # Whether every parameter of the block itself is known to hold data.
+        # Whether all parameters of the block itself are initialised.
         self._settled = False
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -100,7 +100,7 @@ class Block:
             self._note_array(name)
         elif self._captured or thread.capturing:
             self._note_plain(name, former, value)
-        # What is replaced by its like keeps its place in the order.
+        # A replaced block or parameter keeps its position in the order.
         if isinstance(former, (Block, Parameter)) and not isinstance(value, (Block, Parameter)):
             self._unregister(name)
         if isinstance(value, (Block, Parameter)):
@@ -142,7 +142,7 @@ class Block:
         if self._given is not None:
             parameter = self._given.get(name, parameter)
         registered = self._reg_params
-        # What `params.get` made is known by the name of its attribute from now on.
+        # From now on, parameters created by `params.get` have the name of their attribute.
         for made in [made for made in registered._unclaimed if registered[made] is parameter]:
             registered._unclaimed.discard(made)
             del registered[made]
@@ -446,7 +446,7 @@ class Block:
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}: {error}") from None
         if bound.kwargs:
-            # One of them may stand behind others that have defaults.
+            # A keyword argument may follow others that have defaults.
             bound.apply_defaults()
         return bound.args, bound.kwargs
 

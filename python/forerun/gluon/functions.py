@@ -35,7 +35,7 @@ def _flatten(data: ndarray) -> ndarray:
     return data.reshape(data.shape[0], -1)
 
 
-# MXNet 1's names for what has another one in `np` and `npx`, or takes other arguments there.
+# MXNet 1's names for functions that have another name or other arguments in `np` and `npx`.
 _OLD: dict[str, Callable[..., Any]] = {
     "Activation": lambda data, act_type: npx.activation(data, act_type=act_type),
     "Concat": _concat,

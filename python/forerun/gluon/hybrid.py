@@ -37,10 +37,10 @@ class _Opaque(Exception):
     """An object may contain arrays that cannot be found."""
 
 
-# How many traces a block keeps; of more, those that were not replayed for longest go.
+# The maximum number of traces per block; the least recently replayed one is evicted.
 _MOST_TRACES = 64
 _clock = itertools.count()
-# After so many captures for other values, with no replay between them, a block is no longer captured.
+# After this many captures for other values without a replay in between, a block is no longer captured.
 _MOST_CHANGES = 8
 
 
@@ -111,11 +111,11 @@ class HybridBlock(Block):
         super().__init__(prefix, params)
         self._active = False
         self._traces: dict[Any, _Trace] = {}
-        # The epoch that the traces belong to.
+        # The epoch of the traces.
         self._traced_at = -1
-        # Why the calls stay plain ones, once that is known.
+        # The reason why calls are not captured, if known.
         self._plain: str | None = None
-        # What may change unseen, and how often it did since the last replay.
+        # Values that may change without notice, and how often they did since the last replay.
         self._watched: list[Watched] = []
         self._changes = 0
 
@@ -156,12 +156,12 @@ class HybridBlock(Block):
             return super().__call__(*inputs)
         arrays = [array for _, array in found.values()]
         metas = tuple([(array.shape, array.dtype, array.device, is_detached(array)) for array in arrays])
-        # Where it makes arrays of its own: where its inputs are, if it has any.
+        # The device for arrays created inside: by default that of the inputs.
         place = None if arrays else _forerun.current_device()
         key = (form, metas, place, _forerun.is_training(), _forerun.is_recording())
         trace = self._traces.get(key)
         if trace is None:
-            # A capture tells arrays apart by where their elements are: it would take the block's own for the input.
+            # A capture identifies arrays by their elements: it would mistake the block's own array for the input.
             if any(_forerun.shares_cell(own, array) for own in self._own_arrays() for array in arrays):
                 return super().__call__(*inputs)
             return self._capture(key, form, arrays)
@@ -187,7 +187,7 @@ class HybridBlock(Block):
         """Drop captures of an earlier epoch; return whether the block is ready to be captured."""
         self._traces.clear()
         self._watched = []
-        # A call that fills parameters is a plain one: a replay would fill them again.
+        # A call that initialises parameters is not captured, because a replay would initialise them again.
         if any(not parameter._data for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
@@ -237,7 +237,7 @@ class HybridBlock(Block):
         obstacle = thread.obstacle or opaque
         if captured is None and obstacle is None:
             if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
-                # Nobody can tell which of them was read. The next call may be another matter.
+                # It is unknown which of them was read. The next call may be captured.
                 return result
             obstacle = "it reads a value, writes into its inputs, or computes gradients"
         if obstacle is not None:

@@ -377,6 +377,6 @@ class CTCLoss(Loss):
         return made if sample_weight is None else made * sample_weight.reshape(-1)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -103,9 +103,9 @@ class Parameter:
         self._shape = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
-        # One array a device; none before it is initialised.
+        # One array per device; empty before initialisation.
         self._data: list[ndarray] = []
-        # What to initialise with, and where, once the shape is known.
+        # The initialiser and the devices, until the shape is known.
         self._waiting: tuple[str | Initializer, list[Device]] | None = None
         self._grad_req = "null"
         self.grad_req = grad_req
@@ -154,7 +154,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, grad_req: str) -> None:
         if grad_req not in ("write", "add", "null"):
-            raise ValueError(f"parameter {self._path}: grad_req is 'write', 'add' or 'null', not {grad_req!r}")
+            raise ValueError(f"parameter {self._path}: grad_req must be 'write', 'add' or 'null', not {grad_req!r}")
         if not self._differentiable:
             grad_req = "null"
         if grad_req == self._grad_req:
@@ -240,11 +240,11 @@ class Parameter:
     def _fill(self) -> None:
         assert self._waiting is not None
         init, devices = self._waiting
-        # Once, on the host: all devices get the same numbers, whatever they are.
+        # Initialise once, on the host, so that all devices get the same numbers.
         home = next((device for device in devices if device.device_type == "cpu"), Device("cpu"))
         with home:
             data = np.zeros(self._shape or (), self._dtype)
-            # `_init_weight` and not the call: the name says nothing about a parameter that has an initialiser.
+            # `_init_weight` instead of the call: with its own initialiser, the name of the parameter does not matter.
             create(init)._init_weight(self._path, data)
         self._waiting = None
         self._attach([data.as_in_ctx(device) for device in devices])

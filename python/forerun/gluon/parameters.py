@@ -34,7 +34,7 @@ class ParameterDict(dict[str, Parameter]):
 
     def __init__(self, *items: Any, **named: Parameter) -> None:
         super().__init__(*items, **named)
-        # Made by `get` and not yet given to an attribute of the block.
+        # Parameters that `get` created and that are not yet attributes of the block.
         self._unclaimed: set[str] = set()
 
     def __repr__(self) -> str:
@@ -67,10 +67,10 @@ class ParameterDict(dict[str, Parameter]):
         *,
         device: DeviceLike = None,
     ) -> None:
-        """Initialise every parameter, with this initialiser if it has none of its own."""
+        """Initialise every parameter; this initialiser applies to parameters without their own."""
         seen: set[int] = set()
         for name, parameter in self.items():
-            # A shared parameter has several names, and is filled once.
+            # A shared parameter has several names, and is initialised once.
             if id(parameter) in seen:
                 continue
             seen.add(id(parameter))
@@ -174,7 +174,7 @@ def load_into(
     """Set parameters from arrays of the same names. All arrays are checked before any is set."""
     if dtype_source not in ("current", "saved"):
         raise refused(f"{source}: dtype_source is 'current' or 'saved', not {dtype_source!r}")
-    # One of the names of a shared parameter is enough.
+    # One name of a shared parameter is sufficient.
     given = {id(parameters[name]) for name in arrays if name in parameters}
     missing = [name for name, parameter in parameters.items() if id(parameter) not in given]
     if missing and not allow_missing:

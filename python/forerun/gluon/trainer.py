@@ -65,12 +65,12 @@ class Trainer:
             params = params.values()
         if not isinstance(params, Iterable):
             raise TypeError(f"Trainer: params are a mapping or a list of parameters, not {type(params).__name__}")
-        # A shared parameter has several names, and takes one step.
+        # A shared parameter has several names, and is updated once per step.
         self._params = list({id(parameter): parameter for parameter in params}.values())
         for parameter in self._params:
             if not isinstance(parameter, Parameter):
                 raise TypeError(f"Trainer: params are parameters, not {type(parameter).__name__}")
-        # What the optimiser remembers of each parameter, on each of its devices.
+        # The optimiser's states of each parameter, by device.
         self._states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
         self._optimizer = _make(optimizer, optimizer_params or {})
         self._optimizer.param_dict = dict(enumerate(self._params))
@@ -99,7 +99,7 @@ class Trainer:
             if len(parameter._data) < 2 or parameter.grad_req == "null":
                 continue
             fresh = _forerun.fresh_gradients(parameter._data)
-            # A device that had no samples this time has an old gradient, which counts for nothing.
+            # A device without samples in this step has an old gradient, which is ignored.
             grads = [array for array, new in zip(parameter.list_grad(), fresh, strict=True) if new]
             if not grads:
                 continue
@@ -191,7 +191,7 @@ class Trainer:
             counts[index] -= steps
             most = max(most, steps)
             if counts[index] == self._optimizer.begin_num_update:
-                # The step that made the states is gone, whether they were good or not.
+                # The step that created the states is undone, so drop them, even if they did not fail.
                 self._states.pop(index, None)
             for states in self._states.get(index, {}).values():
                 for state in states:
@@ -204,7 +204,7 @@ class Trainer:
         """Return the parameters to update and their indices; raise for a gradient from before the last step."""
         learnt = [(i, p) for i, p in enumerate(self._params) if p._grad_req != "null"]
         if ignore_stale_grad:
-            # One device with samples is enough.
+            # A new gradient on one device is sufficient.
             return [(i, p) for i, p in learnt if any(_forerun.fresh_gradients(p._data))]
         if all(_forerun.fresh_gradients([weight for _, p in learnt for weight in p.list_data()])):
             return learnt
@@ -231,7 +231,7 @@ class Trainer:
         arrays = {
             f"{index}.{name}": array
             for index, states in self._states.items()
-            # Every device has the same.
+            # All devices have equal states.
             for name, array in zip(names, next(iter(states.values())), strict=True)
         }
         counts = {str(index): count for index, count in self._optimizer.counts.items()}
@@ -271,7 +271,7 @@ class Trainer:
                     )
             states[index] = {state[0].device: state}
         if arrays:
-            raise refused(f"{where}: {min(arrays)!r} belongs to no parameter")
+            raise refused(f"{where}: {min(arrays)!r}does not belong to a parameter")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update

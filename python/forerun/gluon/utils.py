@@ -130,6 +130,6 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     return number
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

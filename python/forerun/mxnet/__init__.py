@@ -42,7 +42,7 @@ from forerun.npx import waitall
 numpy_extension = npx
 initializer = init
 
-# ``from forerun.mxnet.gluon import nn`` is to find the one ``gluon`` there is.
+# Makes ``from forerun.mxnet.gluon import nn`` use the existing ``gluon`` module.
 _sys.modules.update(_modules_below(__name__))
 
 __all__ = [

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from forerun import _forerun
 
-# The modules that MXNet has, by its names.
+# MXNet's modules by name.
 _MODULES = {
     "np": "forerun.mxnet.numpy",
     "numpy": "forerun.mxnet.numpy",
@@ -28,7 +28,7 @@ _MODULES = {
     "util": "forerun.mxnet.util",
 }
 
-# What was put into ``sys.modules``, and the setting of ``asnumpy`` before.
+# The entries added to ``sys.modules``, and the previous setting of ``asnumpy``.
 _standing: dict[str, ModuleType] = {}
 _before = False
 
@@ -93,7 +93,7 @@ def modules_below(package: str) -> dict[str, ModuleType]:
 
 
 def _with_submodules(name: str, module: ModuleType) -> dict[str, ModuleType]:
-    """Give a module its name, and the public ones below it theirs: Python would load them a second time otherwise."""
+    """Register a module and its public submodules; otherwise Python would load them a second time."""
     found = {name: module}
     for below in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if not below.name.startswith("_"):

@@ -1,4 +1,4 @@
-"""``mxnet.device``, and ``mxnet.context`` as its first generation calls it."""
+"""``mxnet.device``, and ``mxnet.context``, its name in MXNet 1."""
 
 from forerun.npx import Device, cpu, cpu_pinned, current_device, gpu, gpu_memory_info, num_gpus
 

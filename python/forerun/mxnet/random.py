@@ -1,4 +1,4 @@
-"""``mxnet.random``: the seed of all random numbers, beside the functions of ``mxnet.np.random``."""
+"""``mxnet.random``: the functions of ``mxnet.np.random``, and a seed for all random numbers."""
 
 from __future__ import annotations
 

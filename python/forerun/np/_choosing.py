@@ -22,7 +22,7 @@ __all__ = ["Generator", "choice", "default_rng", "permutation", "shuffle"]
 
 
 def _order(count: int, place: Device | None) -> ndarray:
-    """Return a random order: random bits above numbers, sort. Of so many bits, two are hardly ever equal."""
+    """Return a random permutation, by sorting random bits. With this many bits, ties are very unlikely."""
     if (current_device() if place is None else place).device_type == "cpu":
         with nullcontext() if place is None else place:
             return _forerun.routine("random_order", [], shape=[count])
@@ -33,7 +33,7 @@ def _order(count: int, place: Device | None) -> ndarray:
             bits = _forerun.routine("random_bits", [], shape=[count])
     if count < 2:
         return _forerun.full((count,), 0, int64, bits.device)
-    # The numbers take the place of the lowest bits, so that what is put in order is one word each.
+    # The indices replace the lowest bits, so that each key is one word.
     low = (1 << (count - 1).bit_length()) - 1
     marked = bitwise_or(bitwise_and(bits, ~low), _forerun.arange(0, count, 1, int64, bits.device))
     return bitwise_and(_forerun.routine("sort", [marked], axis=0), low)
@@ -134,7 +134,7 @@ def choice(
         if chances is None:
             order = _order(count, place)
         else:
-            # The first of many exponential waits, each as fast as its element is likely.
+            # Exponential waiting times whose rates are the probabilities: the shortest ones are the sample.
             waits = log(maximum(_forerun.uniform((count,), 0.0, 1.0, float64, place), 2.0**-54)) / chances
             order = _forerun.routine("argsort", [waits], axis=0, descending=True)
         chosen = order[:wanted].reshape(*shape)

@@ -1,24 +1,22 @@
-"""Helpers of this package: common dtypes and axes."""
+"""Helpers of the package ``np``: common dtypes and axes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal, SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import dtype, float64, is_recording, ndarray
-from forerun._pointwise import where
+from forerun._pointwise import isnan, where
 from forerun._types import ArrayLike, AxisLike
 
 
 def common_dtype(*arrays: ndarray) -> dtype:
     """Return the dtype that arrays promote to."""
-    made = _forerun.full((0,), 0, arrays[0].dtype)
-    for array in arrays[1:]:
-        made = where(True, made, _forerun.full((0,), 0, array.dtype))
-    return made.dtype
+    return _forerun.result_type(*(array.dtype for array in arrays))
 
 
 def on_host(x: ndarray) -> bool:
@@ -79,12 +77,35 @@ def in_floats(x: ndarray) -> ndarray:
     return x if is_float(x) else x.astype(float64)
 
 
+def without_nan(a: ArrayLike, instead: float) -> ndarray:
+    """Return an array with a number in place of each NaN."""
+    x = to_array(a)
+    return where(isnan(x), instead, x) if x.dtype.kind not in "biu" else x
+
+
+def broadcast(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to."""
+    made: list[int] = []
+    for extents in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
+        wide = {extent for extent in extents if extent != 1}
+        if len(wide) > 1:
+            raise ValueError(f"{op}: shapes could not be broadcast together: {' '.join(map(str, shapes))}")
+        made.append(wide.pop() if wide else 1)
+    return tuple(reversed(made))
+
+
 def one_axis(op: str, axis: SupportsIndex, ndim: int) -> int:
     """Normalise an axis to a non-negative number; raise if it is out of bounds."""
     place = axis.__index__()
     if not -ndim <= place < ndim:
         raise IndexError(f"{op}: axis {place} is out of bounds for an array of {ndim} dimensions")
     return place % ndim
+
+
+def line(x: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, int]:
+    """Return an array and its axis; the flattened array without an axis."""
+    x = to_array(x)
+    return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
 
 
 def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]]:
@@ -97,7 +118,7 @@ def lines(op: str, x: ndarray, axis: AxisLike) -> tuple[ndarray, tuple[int, ...]
         every = axis if isinstance(axis, Sequence) else [axis]
         axes = [one_axis(op, a, x.ndim) for a in every]
     if len(set(axes)) < len(axes):
-        raise ValueError(f"{op}: an axis is named twice: {tuple(axes)}")
+        raise ValueError(f"{op}: an axis is given twice: {tuple(axes)}")
     rest = [d for d in range(x.ndim) if d not in axes]
     count = math.prod(x.shape[d] for d in axes)
     kept = tuple(1 if d in axes else x.shape[d] for d in range(x.ndim))

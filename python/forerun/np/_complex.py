@@ -10,6 +10,8 @@ from forerun._forerun import ndarray, point, pointwise
 from forerun._pointwise import atan2, degrees
 from forerun.np._dtypes import isdtype
 
+__all__ = ["angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "real"]
+
 if TYPE_CHECKING:
     from forerun._types import ArrayLike
 
@@ -124,3 +126,7 @@ def isrealobj(x: ArrayLike) -> bool:
     True
     """
     return not iscomplexobj(x)
+
+
+# NumPy's other names.
+conjugate = conj

@@ -58,14 +58,14 @@ def einsum(*operands: Any, optimize: bool | str = True) -> ndarray:
     return _planned(terms, result, tuple(x.shape for x in arrays))(*arrays)
 
 
-#: A step: what to call with the arrays of one or two places, and its arguments. Its result takes the next place.
+#: A step: a function, the indices of one or two operands, and its arguments. Its result gets the next index.
 Step: TypeAlias = "tuple[Callable[..., ndarray], int, int | None, tuple[Any, ...]]"
 
 
 _shape = attrgetter("shape")
 _turned = attrgetter("T")
 
-#: What is done with the arrays of a call.
+#: The function that evaluates a call with its arrays.
 Plan: TypeAlias = "Callable[..., ndarray]"
 
 
@@ -174,7 +174,7 @@ class _Planned:
 
 
 def _sum(x: ndarray, axes: int | tuple[int, ...]) -> ndarray:
-    # A sum of small integers is wider; a product of arrays keeps their dtype.
+    # Sums of small integers are wider, but a product of arrays keeps its dtype.
     total = x.sum(axes)
     return total if total.dtype is x.dtype else total.astype(x.dtype, copy=False)
 
@@ -245,11 +245,11 @@ def _contracted(arrays: list[_Planned], labels: list[Labels], output: Labels) ->
     x, left = _summed(*parts[0], set(output))
     missing = [label for label in output if label not in left]
     x = x.transpose([left.index(label) for label in output if label in left])
-    # A label that was nowhere longer than 1 may have been dropped.
+    # Labels of extent 1 everywhere may have been dropped.
     for label in missing:
         x = x.expand_dims(output.index(label))
     if x.place != x.inputs + len(x.steps) - 1 or not x.steps:
-        # The result is an array as it was given: a view of it, as NumPy's is.
+        # The result is one of the arguments: return a view of it, like NumPy.
         x.then(x.shape, ndarray.transpose, tuple(range(len(x.shape))))
 
 
@@ -313,7 +313,7 @@ def _product(a: tuple[_Planned, Labels], b: tuple[_Planned, Labels], needed: set
 
     labels = [*both, *left, *right]
     if gone and not (left or right):
-        # Sums of nothing but what both have.
+        # A sum over shared labels only.
         axes = tuple(range(len(both), len(both) + len(gone)))
         return laid(x, first, both, gone).multiply_over(laid(y, second, both, gone), axes), labels
     if not gone:
@@ -321,7 +321,7 @@ def _product(a: tuple[_Planned, Labels], b: tuple[_Planned, Labels], needed: set
         y = laid(y, second, both, right).reshape([*shape(both), *[1] * len(left), *shape(right)])
         return x.multiply(y), labels
     batch, rows, columns, inner = (prod(shape(group)) for group in (both, left, right, gone))
-    # A matrix or a vector each, or, of what both keep, stacks of matrices.
+    # A matrix or vector each, or, if both keep labels, stacks of matrices.
     x = laid(x, first, both, left, gone).reshape([batch, rows, inner] if both else [*([rows] if left else []), inner])
     y = laid(y, second, both, gone, right).reshape(
         [batch, inner, columns] if both else [inner, *([columns] if right else [])]

@@ -9,9 +9,10 @@ from forerun._convert import to_array
 from forerun._forerun import Device, default_float, float32, float64, int64, ndarray
 from forerun._pointwise import ceil, exp, log1p, maximum
 from forerun._types import ArrayLike, DTypeLike, ShapeLike
-from forerun.np._drawing import Draw, Parameter, broadcast_shapes, check_probability
+from forerun.np._common import broadcast
+from forerun.np._drawing import Draw, Parameter, check_probability
 
-__all__ = ["bernoulli", "binomial", "geometric", "multinomial", "poisson"]
+__all__ = ["binomial", "geometric", "multinomial", "poisson"]
 
 
 def poisson(
@@ -117,7 +118,11 @@ def multinomial(
         raise ValueError("multinomial: pvals has an axis of outcomes")
     draw = Draw("multinomial", [n, p], size, int64, ctx, device)
     outcomes = p.shape[-1]
-    rest = broadcast_shapes([p.shape[:-1], n.shape if isinstance(n, ndarray) else ()]) if size is None else draw.shape
+    rest = (
+        broadcast("multinomial", p.shape[:-1], n.shape if isinstance(n, ndarray) else ())
+        if size is None
+        else draw.shape
+    )
     shape = (*rest, outcomes)
     trials = draw.parameters[0]
     chances = p if draw.place is None else p.as_in_ctx(draw.place)

@@ -15,7 +15,24 @@ from forerun._pointwise import floor
 from forerun._types import ArrayLike, DTypeLike, Number, ShapeLike
 from forerun.np._common import Order, check_order
 
-#: Numbers without a width of their own.
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+#: Python scalars, which have no dtype.
 _PLAIN = (bool, int, float, complex)
 
 
@@ -62,7 +79,7 @@ def array(
     if type(object) is ndarray and dtype is device is ctx is None and copy and order == "K" and ndmin == 0:
         return object.copy()
     place = device if ctx is None else asked("array", ctx, device)
-    # Lists of Python's own numbers are what is written most.
+    # The common case: lists of Python numbers.
     if place is None and ndmin == 0 and (quick := from_python(object, dtype)) is not None:
         return quick
     if order != "K":
@@ -99,7 +116,7 @@ def asarray(
         check_order("asarray", order)
     made = to_array(object, dtype, asked("asarray", ctx, device))
     if copy is False and made is not object:
-        raise ValueError("asarray: no array can be made of what was given without a copy")
+        raise ValueError("asarray: cannot convert the argument without a copy")
     return made.copy() if copy and made is object else made
 
 
@@ -426,7 +443,7 @@ def linspace(
         width = _width(start, stop)
         dtype = width if width is not None and width.kind in "fc" else default_float()
     place = asked("linspace", ctx, device)
-    # In double precision and rounded once at the end, as NumPy does.
+    # Computed in double precision and rounded once, like NumPy.
     first, last = (_wide_number(each, place) for each in (start, stop))
     step = (last - first) / intervals if intervals > 0 else math.nan if retstep else (last - first) * 0.0
     several = max(first.ndim if isinstance(first, ndarray) else 0, last.ndim if isinstance(last, ndarray) else 0)
@@ -473,6 +490,6 @@ def eye(
     rows, columns = index(N), index(N if M is None else M)
     if rows < 0 or columns < 0:
         raise ValueError(f"eye: negative dimensions are not allowed, got ({rows}, {columns})")
-    # However far out a diagonal lies, it has no place from the first one outside on.
+    # Diagonals outside of the matrix are equivalent.
     diagonal = max(-rows, min(k, columns))
     return _forerun.eye(rows, columns, diagonal, dtype, asked("eye", ctx, device))

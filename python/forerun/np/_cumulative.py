@@ -7,10 +7,9 @@ from typing import SupportsIndex
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import int64, ndarray
-from forerun._pointwise import isnan, where
 from forerun._reducing import written
 from forerun._types import ArrayLike, DTypeLike, Out
-from forerun.np._common import is_float, one_axis
+from forerun.np._common import one_axis, without_nan
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 
@@ -159,7 +158,7 @@ def nancumsum(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike 
     >>> np.nancumsum(np.array([1.0, np.nan, 3.0]))
     array([1., 1., 4.])
     """
-    return cumsum(_without_nan(a, 0), axis, dtype)
+    return cumsum(without_nan(a, 0), axis, dtype)
 
 
 def nancumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None) -> ndarray:
@@ -171,9 +170,4 @@ def nancumprod(a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike
     >>> np.nancumprod(np.array([2.0, np.nan, 3.0]))
     array([2., 2., 6.])
     """
-    return cumprod(_without_nan(a, 1), axis, dtype)
-
-
-def _without_nan(a: ArrayLike, instead: int) -> ndarray:
-    x = to_array(a)
-    return where(isnan(x), instead, x) if is_float(x) else x
+    return cumprod(without_nan(a, 1), axis, dtype)

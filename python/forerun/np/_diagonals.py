@@ -62,7 +62,7 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
     if x.ndim != 1:
         raise ValueError(f"diag: needs one or two dimensions, got {x.shape}")
     extent = x.size + abs(k)
-    # The vector lies along the columns that its places are in; a choice, since zero times NaN is no zero.
+    # The vector is placed along the columns of the diagonal. `where` instead of a product, because 0 * NaN is NaN.
     margin = _forerun.full((abs(k),), 0, x.dtype, x.device)
     row = concatenate([margin, x] if k >= 0 else [x, margin])
     return where(_forerun.eye(extent, extent, k, "bool", x.device), row, _forerun.full((), 0, x.dtype, x.device))

@@ -15,7 +15,8 @@ from forerun.np._common import common_dtype, shortcut
 from forerun.np._complex import conj
 from forerun.np._cumulative import cumsum
 from forerun.np._manipulation import axis_of, broadcast_to, concatenate, part_of
-from forerun.np._ordering import argsort, searchsorted
+from forerun.np._ordering import searchsorted
+from forerun.np._routines import argsort
 
 __all__ = ["convolve", "correlate", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 
@@ -114,7 +115,7 @@ def _slope(x: ndarray, axis: int, spacing: Number | ArrayLike, edge_order: int) 
     steps = to_array(spacing, None, x.device)
     if steps.ndim > 1 or (steps.ndim == 1 and steps.size != extent):
         raise ValueError(f"gradient: coordinates of shape {steps.shape} do not fit axis {axis} of {x.shape}")
-    # Distances of neighbours, one less than there are elements.
+    # The distances between neighbours, one fewer than elements.
     steps = diff(steps.astype(x.dtype)) if steps.ndim else broadcast_to(steps.astype(x.dtype), (extent - 1,))
     steps = steps.reshape(-1, *(1,) * (x.ndim - axis - 1))
 
@@ -213,7 +214,7 @@ def interp(
 
 
 def _as_floats(made: ndarray, given: Sequence[ndarray]) -> ndarray:
-    """Return what was looked up in double precision for integers as narrow as the floats were."""
+    """Round a result computed in double precision to the dtype of the float operands."""
     floats = [each for each in given if each.dtype.kind == "f"]
     if not floats or made.dtype.kind != "f" or all(each.dtype == made.dtype for each in floats):
         return made
@@ -260,7 +261,7 @@ def unwrap(
     along = axis_of(axis, x.ndim)
     steps, half = diff(x, axis=along), period // 2 if isinstance(period, int) else period / 2
     reduced = remainder(steps + half, period) - half
-    # A jump of half a period may go either way; it keeps its own.
+    # A jump of exactly half a period is ambiguous; it keeps its sign.
     ambiguous = logical_and(equal(reduced, -half), less(0, steps))
     if not isinstance(period, int) or period % 2 == 0:
         reduced = where(ambiguous, half, reduced)
@@ -270,7 +271,7 @@ def unwrap(
 
 
 def _convolved(x: ndarray, y: ndarray, first: int, count: int) -> ndarray:
-    """Return some elements of the full convolution of two vectors."""
+    """Return a range of the full convolution of two vectors."""
     if x.dtype != y.dtype:
         wide = common_dtype(x, y)
         x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
@@ -285,7 +286,7 @@ def _vectors(op: str, a: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
 
 
 def _part(op: str, x: ndarray, y: ndarray, mode: str) -> ndarray:
-    """Return the elements of a convolution that a mode names."""
+    """Return the range of a convolution that a mode selects."""
     short, long = sorted((x.size, y.size))
     match mode:
         case "full":
@@ -333,6 +334,6 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     if y.dtype.kind == "c":
         back = conj(back)
     if mode == "same" and y.size > x.size:
-        # The middle of an even number of places is one further to the right.
+        # For an even length, the centre is one further to the right.
         return _convolved(x, back, x.size // 2, y.size)
     return _part("correlate", x, back, mode)

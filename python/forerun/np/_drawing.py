@@ -11,6 +11,7 @@ from forerun._device import asked
 from forerun._forerun import Device, default_float, dtype, float64, ndarray
 from forerun._pointwise import log, maximum
 from forerun._types import DTypeLike, ShapeLike
+from forerun.np._common import broadcast
 
 Parameter: TypeAlias = "float | ndarray"
 
@@ -36,7 +37,7 @@ class Draw:
             p.as_in_ctx(place) if place is not None and isinstance(p, ndarray) else p for p in arrays
         ]
         self.shape = (
-            extents(size) if size is not None else broadcast_shapes([p.shape for p in arrays if isinstance(p, ndarray)])
+            extents(size) if size is not None else broadcast(op, *(p.shape for p in arrays if isinstance(p, ndarray)))
         )
 
     def at_least(self, name: str, i: int, least: float, open_end: bool = False) -> None:
@@ -48,7 +49,7 @@ class Draw:
     def uniform(self) -> ndarray:
         """Draw uniform numbers above 0 and below 1."""
         drawn = _forerun.uniform(self.shape, 0.0, 1.0, self.dtype, self.place)
-        # What was rounded to 0 lies somewhere before the next number.
+        # A number that was rounded to 0 lies below the next representable one.
         return maximum(drawn, 2.0**-54 if self.dtype == float64 else 2.0**-25)
 
     def normal(self) -> ndarray:
@@ -60,7 +61,7 @@ class Draw:
         return -log(self.uniform())
 
     def routine(self, name: str, parameters: Sequence[Any], shape: Sequence[int] | None = None) -> ndarray:
-        """Draw by a routine of the catalogue; numbers serve all elements."""
+        """Draw with a routine of the catalogue; scalar parameters apply to all elements."""
         shape = self.shape if shape is None else shape
         given = []
         for parameter in parameters:
@@ -79,18 +80,6 @@ class Draw:
 def extents(size: ShapeLike) -> tuple[int, ...]:
     """Return a shape as a tuple."""
     return tuple(d.__index__() for d in size) if isinstance(size, Sequence) else (size.__index__(),)
-
-
-def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that parameters broadcast to."""
-    made: list[int] = []
-    for shape in shapes:
-        longer, shorter = (made, list(shape)) if len(made) >= len(shape) else (list(shape), made)
-        shorter = [1] * (len(longer) - len(shorter)) + shorter
-        if any(a != b and 1 not in (a, b) for a, b in zip(longer, shorter, strict=True)):
-            raise ValueError(f"parameters do not broadcast: {', '.join(map(str, shapes))}")
-        made = [b if a == 1 else a for a, b in zip(longer, shorter, strict=True)]
-    return tuple(made)
 
 
 def check_probability(op: str, p: Any) -> None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from forerun import _forerun
 from forerun._forerun import dtype, ndarray
 
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+
 if TYPE_CHECKING:
     from forerun._types import DTypeLike, Number
 
-# Bits of the fraction, and the exponents of the smallest normal and of the largest number.
+# The bits of the fraction, and the exponents of the smallest normal and the largest number.
 _FLOATS = {
     "float16": (10, -14, 15),
     "bfloat16": (7, -126, 127),
@@ -18,7 +20,7 @@ _FLOATS = {
     "float64": (52, -1022, 1023),
 }
 
-# What the parts of complex numbers are.
+# The dtypes of the parts of complex numbers.
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 _SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 _UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
@@ -77,7 +79,7 @@ class finfo:
         asked = _asked(type)
         asked = dtype(_PARTS.get(asked.name, asked.name))
         if asked.name not in _FLOATS:
-            raise ValueError(f"finfo: {asked.name} is no float dtype")
+            raise ValueError(f"finfo: {asked.name} is not a float dtype")
         fraction, least, most = _FLOATS[asked.name]
         self.dtype = asked
         self.bits = 8 * asked.itemsize
@@ -119,7 +121,7 @@ class iinfo:
     def __init__(self, type: ndarray | DTypeLike) -> None:
         asked = _asked(type)
         if asked.name not in _KINDS["integral"]:
-            raise ValueError(f"iinfo: {asked.name} is no integer dtype")
+            raise ValueError(f"iinfo: {asked.name} is not an integer dtype")
         self.dtype = asked
         self.bits = 8 * asked.itemsize
         signed = asked.name in _SIGNED

@@ -92,7 +92,7 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     x = to_array(a)
     if x.dtype == "bool":
         raise TypeError("round: not defined for bool")
-    # No number has so many digits, on either side.
+    # No float has that many digits before or after the point.
     if decimals > _MOST_DIGITS:
         return x.copy()
     if decimals < -_MOST_DIGITS:

@@ -13,9 +13,11 @@ from forerun._forerun import Device, default_float, from_capsule, from_numpy, nd
 from forerun._forerun import dtype as _dtype
 from forerun._types import DTypeLike, ShapeLike
 
-# The newest version of DLPack whose capsules are understood.
+__all__ = ["from_dlpack", "frombuffer", "fromfunction", "fromiter"]
+
+# The newest supported version of DLPack.
 _VERSION = (1, 1)
-# How DLPack numbers CUDA's devices.
+# DLPack's device type of CUDA.
 _CUDA = 2
 
 
@@ -42,17 +44,17 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     if isinstance(x, ndarray):
         moved = x if place is None else x.as_in_ctx(place)
         if copy is False and moved is not x:
-            raise ValueError(f"from_dlpack: the elements cannot be brought from {x.device} to {place} without a copy")
+            raise ValueError(f"from_dlpack: cannot move the elements from {x.device} to {place} without a copy")
         return moved.copy() if copy and moved is x else moved
     if copy is False:
         raise ValueError("from_dlpack: the elements of another library's array are always copied")
     on_cuda = x.__dlpack_device__()[0] == _CUDA
-    # What its maker has under way on the GPU is ordered before the default stream, which is then waited for.
+    # The producer orders its pending GPU work before the default stream, which is then synchronized.
     stream = {"stream": 1} if on_cuda else {}
     try:
         capsule = x.__dlpack__(max_version=_VERSION, **stream)
     except TypeError:
-        # A library of before DLPack 1.0 does not know the argument.
+        # Libraries before DLPack 1.0 do not accept the argument.
         capsule = x.__dlpack__(**stream)
     return from_capsule(capsule, Device("cpu") if place is None and not on_cuda else place)
 

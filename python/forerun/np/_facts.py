@@ -8,6 +8,8 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray, placement, shares_cell
 from forerun._types import ArrayLike
 
+__all__ = ["may_share_memory", "ndim", "shape", "shares_memory", "size"]
+
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the number of elements of each dimension.
@@ -79,7 +81,7 @@ def may_share_memory(a: Any, b: Any) -> bool:
 
 
 def _over_one_array(ask: Any, a: Any, b: Any) -> bool:
-    """Ask NumPy about bytes that lie as the elements do."""
+    """Ask NumPy, with byte arrays of the same layouts."""
     import numpy
 
     if not (isinstance(a, ndarray) and isinstance(b, ndarray) and shares_cell(a, b)):

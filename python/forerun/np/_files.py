@@ -20,6 +20,8 @@ from forerun._readers import Source, remaining
 from forerun._refused import refused
 from forerun._types import ArrayLike, DTypeLike
 
+__all__ = ["genfromtxt", "load", "loadtxt", "save", "savez", "savez_compressed"]
+
 FileLike: TypeAlias = "str | os.PathLike[str] | BinaryIO | Any"
 
 
@@ -125,7 +127,7 @@ def load(file: FileLike) -> Any:
 
 def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarray | NpzFile:
     left = remaining(file)
-    # Only a file that can be gone back in can be an archive.
+    # Only a seekable file can be an archive.
     if left is not None:
         start = file.read(len(MAGIC))
         file.seek(-len(start), os.SEEK_CUR)
@@ -181,7 +183,7 @@ def genfromtxt(fname: Any, dtype: DTypeLike | None = None, **options: Any) -> nd
 
     table: Any = numpy.genfromtxt(fname, (default_float() if dtype is None else _dtype(dtype)).name, **options)
     if isinstance(table, list):
-        raise refused("genfromtxt: the columns cannot be one array: leave unpack out")
+        raise refused("genfromtxt: the columns cannot form one array: omit unpack")
     return from_numpy(table)
 
 

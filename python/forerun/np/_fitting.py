@@ -76,7 +76,7 @@ def polyfit(
             raise TypeError(f"polyfit: w and y do not fit: {weights.shape} and {values.shape}")
         left = multiply(left, weights[:, None])
         right = multiply(right, weights[:, None] if right.ndim == 2 else weights)
-    # Columns of one length: their powers differ by orders of magnitude.
+    # Scale the columns to equal length, because their powers differ by orders of magnitude.
     lengths = sqrt(multiply(left, left).sum(0))
     left = left / lengths
     share = at.shape[0] * eps(at) if rcond is None else rcond

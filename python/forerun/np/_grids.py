@@ -253,11 +253,11 @@ def _zero(x: ndarray) -> ndarray:
 
 
 def _places(op: str, rows: int, columns: int, k: int, above: bool) -> tuple[ndarray, ndarray]:
-    """Make the indices on and below the ``k``-th diagonal of a matrix, or those that are not."""
+    """Return the indices on and below the ``k``-th diagonal of a matrix, or the others."""
     import numpy
 
     k = _within(k, rows, columns)
-    # Rows from the first are shorter than the matrix is wide, those from the second on are not.
+    # Rows before the first have no elements, and rows from the second on are full.
     first, second = min(max(-k, 0), rows), min(max(columns - k - 1, 0), rows)
     below = sum((first + k + 1, second + k)) * (second - first) // 2 if second > first else 0
     below += (rows - max(first, second)) * columns
@@ -267,7 +267,7 @@ def _places(op: str, rows: int, columns: int, k: int, above: bool) -> tuple[ndar
         return _counted(0), _counted(0)
     ends = numpy.clip(numpy.arange(rows) + (k + 1), 0, columns)
     counts = columns - ends if above else ends
-    # A row's first place among all, taken from the count of places so far, leaves its columns.
+    # The running count minus the start of a row gives the columns.
     before = counts.cumsum() - counts - (ends if above else 0)
     return (
         to_array(numpy.repeat(numpy.arange(rows), counts)),
@@ -391,7 +391,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> t
 
 
 def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
-    """Check positions: now if their values are known, else when they are read."""
+    """Check positions: now if their values are known, otherwise when they are read."""
     if not isinstance(given, ndarray):
         import numpy
 
@@ -403,7 +403,7 @@ def _inside(positions: ndarray, size: int, given: ArrayLike) -> ndarray:
     if size == 0:
         return positions.copy()
     positions = positions.astype("int64", copy=False)
-    # In a list of one, whatever is not 0 fails and is named.
+    # `take` from a list of one: every index but 0 fails, and the error names it.
     beyond = where(logical_or(less(positions, 0), greater_equal(positions, size)), positions, 0)
     return positions + _forerun.full((1,), 0, "int64", positions.device).take(beyond, mode="refuse")
 
@@ -423,7 +423,7 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: ShapeLike, mode: s
     lines = to_arrays(*multi_index)
     if len(lines) != len(extents) or not lines:
         raise ValueError(f"ravel_multi_index: {len(lines)} indices for {len(extents)} dimensions")
-    # Each is looked up among the positions of its axis, which knows what is beyond the ends.
+    # Looking each index up along its axis handles out-of-bounds indices.
     found = [_counted(extent, x.device).take(x, mode=mode) for x, extent in zip(lines, extents, strict=True)]
     position = found[0]
     for x, extent in zip(found[1:], extents[1:], strict=True):

@@ -39,7 +39,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     """
     x = to_array(x)
     if x.ndim != 1:
-        raise ValueError(f"bincount: has one dimension, not {x.shape}")
+        raise ValueError(f"bincount: needs one dimension, got shape {x.shape}")
     if x.size and not is_whole(x) and x.dtype.name != "bool":
         raise TypeError(f"bincount: needs integers, not {x.dtype.name}")
     if minlength < 0:
@@ -59,7 +59,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
 
 
 def _numbers(x: ndarray, least: int) -> ndarray:
-    """Count numbers, of which there are seldom more kinds than this; if there are, now with all of them."""
+    """Count integers with an estimated number of bins; if that is too small, count again with the actual number."""
     guess = max(least, 4096 if x.size > 4096 else 1024)
     counts = _forerun.routine("bincount", [x], length=guess)
     length = counts.item(guess)
@@ -69,11 +69,11 @@ def _numbers(x: ndarray, least: int) -> ndarray:
 
 
 def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> ndarray:
-    """Add up weights by place."""
+    """Add up weights by bin."""
     if weights is None:
         updates = _forerun.full(places.shape, 1, int64, places.device)
     elif weights.shape != places.shape:
-        raise ValueError(f"{op}: weights {weights.shape} are not as many as {places.shape}")
+        raise ValueError(f"{op}: weights {weights.shape} do not match the shape {places.shape}")
     else:
         updates = weights.astype(float64, copy=False)
     nothing = _forerun.full((length,), 0, updates.dtype, places.device)
@@ -81,7 +81,7 @@ def _counted(places: ndarray, length: int, weights: ndarray | None, op: str) -> 
 
 
 def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, Any]:
-    """Return the ends of the bins, half a unit to either side where they would be one."""
+    """Return the range of the bins; an empty range is widened by half a unit on both sides."""
     if limits is not None:
         low, high = (float(limit) for limit in limits)
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
@@ -95,15 +95,15 @@ def _limits(x: ndarray, limits: Sequence[float] | None, op: str) -> tuple[Any, A
 
 
 def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) -> ndarray:
-    """Return bins of one width; the ends are as exact as the elements are."""
+    """Return edges of equal spacing; the ends have the precision of the elements."""
     low, high = _limits(x, limits, op)
     steps = _forerun.arange(0, bins + 1, 1, float64, x.device)
     if isinstance(low, ndarray):
         low, high = low.astype(float64), high.astype(float64)
-    # The last edge is the upper end itself, which the largest element lies on.
+    # The last edge is exactly the upper end, because the largest element lies on it.
     edges = where(equal(steps, bins), high, low + steps * ((high - low) / bins))
     if isinstance(low, ndarray):
-        # Ends that are not finite make no bins: they are asked for bins that rise and fall, and so the edges fail, too.
+        # Non-finite ends give no valid bins: the edges are made to fail the monotonicity check too.
         ramp = _forerun.arange(0, 3, 1, float64, x.device)
         finite = logical_and(isfinite(low), isfinite(high))
         checked = _forerun.routine("digitize", [where(finite, ramp, ramp * (2 - ramp)), ramp[:1]])
@@ -112,7 +112,7 @@ def _even_edges(x: ndarray, bins: int, limits: Sequence[float] | None, op: str) 
 
 
 def _refuse_nonfinite(op: str, a: ArrayLike, bins: Any, limits: Sequence[float] | None) -> None:
-    """Refuse elements whose ends make no bins, if their values are at hand; else the edges fail when they are read."""
+    """Raise for non-finite limits if their values are known; otherwise the edges fail when they are read."""
     if isinstance(a, ndarray) or limits is not None or not isinstance(bins, (int, str)):
         return
     import numpy
@@ -158,7 +158,7 @@ def _edges(
 ) -> ndarray:
     x, whole = in_floats(a), is_whole(a)
     if isinstance(bins, str) and weighted:
-        raise TypeError(f"{op}: the number of bins of weighted elements is not found by a rule")
+        raise TypeError(f"{op}: automatic bins do not support weights")
     if isinstance(bins, str):
         bins = _number(x, whole, bins, limits, op)
     if isinstance(bins, SupportsIndex) and not isinstance(bins, ndarray):
@@ -183,7 +183,7 @@ def _number(x: ndarray, whole: bool, rule: str, limits: Sequence[float] | None, 
     if limits is not None:
         low, high = _limits(x, limits, op)
         inside = logical_and(x >= low, x <= high)
-        # What lies outside counts for nothing, and so would change every rule: it is left out.
+        # Elements outside of the range would change every rule, so leave them out.
         x = chosen(x, inside)
     if x.size == 0:
         return 1
@@ -211,7 +211,7 @@ def _sturges(x: ndarray, span: ndarray) -> ndarray:
 
 def _auto(x: ndarray, span: ndarray) -> ndarray:
     fd, sturges = _fd(x, span), _sturges(x, span)
-    # The root of the size bounds how narrow bins get.
+    # The square root of the size limits how narrow bins get.
     return minimum(maximum(fd, span / math.sqrt(x.size) / 2), sturges)
 
 
@@ -239,7 +239,7 @@ _WIDTHS = {
 
 
 def _places(x: ndarray, edges: ndarray) -> ndarray:
-    """Return in which bin each element lies; those in none have the number of bins. The last bin has its upper edge."""
+    """Return the bin of each element, or the number of bins if there is none. The last bin includes its upper edge."""
     bins = edges.size - 1
     both = common_dtype(x, edges)
     x, edges = x.astype(both, copy=False), edges.astype(both, copy=False)
@@ -279,7 +279,7 @@ def histogram(
     """
     x = to_array(a)
     if weights is not None and to_array(weights).shape != x.shape:
-        raise ValueError(f"histogram: weights {to_array(weights).shape} are not as many as {x.shape}")
+        raise ValueError(f"histogram: weights {to_array(weights).shape} do not match the shape {x.shape}")
     _refuse_nonfinite("histogram", a, bins, range)
     edges = _edges(x.reshape(-1), bins, range, "histogram", weights is not None)
     x = in_floats(x.reshape(-1))

@@ -70,7 +70,7 @@ def _at_least(part: slice | ArrayLike, ndmin: int, trans1d: int) -> ndarray:
     lack = ndmin - made.ndim
     if trans1d < 0 or made.ndim == 0:
         return made.reshape((1,) * lack + made.shape)
-    # The dimensions of the part come from that one on.
+    # The dimensions of the item start at that position.
     return made.reshape((1,) * trans1d + made.shape + (1,) * (lack - trans1d))
 
 
@@ -93,7 +93,7 @@ ogrid = _Grid(sparse=True)
 r_ = _Joined(0, 1, -1)
 #: Joins as columns: ``np.c_[np.array([1, 2]), np.array([3, 4])]``.
 c_ = _Joined(-1, 2, 0)
-#: Gives an index as it is written: ``np.s_[2::2]``.
+#: Returns an index expression unchanged: ``np.s_[2::2]``.
 s_ = _Expression(always_tuple=False)
 #: The same, always as a tuple.
 index_exp = _Expression(always_tuple=True)

@@ -10,6 +10,9 @@ from forerun import _forerun, _pointwise
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, Number
+from forerun.np._common import broadcast
+
+__all__ = ["argwhere", "choose", "compress", "extract", "flatnonzero", "ix_", "nonzero", "piecewise", "select", "where"]
 
 _BOOL = _forerun.bool
 
@@ -140,7 +143,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     array([ 0,  1, -1, -1, 40, 50])
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(f"select: {len(condlist)} conditions do not go with {len(choicelist)} choices")
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     if not condlist:
         raise ValueError("select: needs at least one condition")
     conditions = to_arrays(*condlist)
@@ -212,26 +215,14 @@ def choose(a: ArrayLike, choices: ArrayLike | Sequence[ArrayLike], mode: str = "
     elif mode == "clip":
         named = named.clip(0, count - 1)
     else:
-        # Counting from the end is for indices.
+        # Negative numbers are not positions from the end here, so make them invalid.
         named = _pointwise.where(named < 0, count, named)
-    shape = named.shape
-    for part in parts:
-        shape = _broadcast(shape, part.shape)
-    # One beside another in a new first dimension, where the number is a position.
+    shape = broadcast("choose", named.shape, *(part.shape for part in parts))
+    # Stack the choices along a new first dimension, where the number is an index.
     apart = [_forerun.broadcast_to(part, shape) for part in parts]
     whole = _forerun.stack(apart, 0)
     places = _forerun.broadcast_to(named, shape).reshape(1, *shape)
     return _forerun.routine("take_along_axis", [whole, places], axis=0)[0]
-
-
-def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    rank = max(len(one), len(other))
-    shape = []
-    for a, b in zip((1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other, strict=True):
-        if a != b and 1 not in (a, b):
-            raise ValueError(f"choose: shapes {one} and {other} do not broadcast")
-        shape.append(b if a == 1 else a)
-    return tuple(shape)
 
 
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:

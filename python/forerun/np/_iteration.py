@@ -12,6 +12,8 @@ from forerun._forerun import ndarray
 from forerun._types import ArrayLike, ShapeLike
 from forerun.np._placing import put
 
+__all__ = ["flatiter", "ndenumerate", "ndindex"]
+
 
 class flatiter:
     """The type of ``x.flat``: a 1-d view of an array for iterating, reading and writing.
@@ -53,13 +55,13 @@ class flatiter:
         return self.base[tuple(reversed(place))]
 
     def __getitem__(self, key: Any) -> ndarray:
-        """Return a copy of what an index names."""
+        """Return a copy of the elements that an index selects."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
         return self.base.reshape(-1)[key].copy()
 
     def __setitem__(self, key: Any, value: ArrayLike) -> None:
-        """Write what an index names."""
+        """Write the elements that an index selects."""
         if isinstance(key, tuple) and len(key) > 1:
             raise IndexError("unsupported iterator index: the elements have one dimension")
         from forerun.np._creation import arange
@@ -72,7 +74,7 @@ class flatiter:
         return self.base.flatten()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Give NumPy's array of the elements; that waits."""
+        """Return the elements as a NumPy array. Waits."""
         return self.base.reshape(-1).__array__(dtype, copy)
 
 
@@ -95,7 +97,7 @@ class ndenumerate:
         self._places = ndindex(self._array.shape)
 
     def __iter__(self) -> ndenumerate:
-        """Go on from the next element."""
+        """Continue from the next element."""
         return self
 
     def __next__(self) -> tuple[tuple[int, ...], ndarray]:
@@ -122,7 +124,7 @@ class ndindex:
         self._places: Iterator[tuple[int, ...]] = itertools.product(*map(range, dims))
 
     def __iter__(self) -> ndindex:
-        """Go on from the next position."""
+        """Continue from the next position."""
         return self
 
     def __next__(self) -> tuple[int, ...]:

@@ -1,10 +1,11 @@
-"""NumPy's abstract dtype classes, and its names for C types."""
+"""The dtypes, NumPy's abstract dtype classes, and its names for C types."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from forerun._forerun import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -21,20 +22,33 @@ from forerun._forerun import (
     uint32,
     uint64,
 )
+from forerun._forerun import bool as bool_
 
 if TYPE_CHECKING:
     from forerun._types import DTypeLike
 
 __all__ = [
+    "bfloat16",
+    "bool_",
     "byte",
     "cdouble",
+    "complex64",
+    "complex128",
     "complexfloating",
     "csingle",
     "double",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
     "floating",
     "generic",
     "half",
     "inexact",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
     "int_",
     "intc",
     "integer",
@@ -42,12 +56,17 @@ __all__ = [
     "issubdtype",
     "long",
     "longlong",
+    "ndarray",
     "number",
     "short",
     "signedinteger",
     "single",
     "ubyte",
     "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "uintc",
     "uintp",
     "ulong",
@@ -75,36 +94,36 @@ class generic:
     """
 
     def __new__(cls, *_: Any) -> Any:
-        """Refuse: an element of an array is an array of no dimensions."""
-        raise TypeError(f"{cls.__name__}: names a family of dtypes and has no objects")
+        """Raise: elements of arrays are 0-d arrays."""
+        raise TypeError(f"{cls.__name__}: an abstract dtype class cannot be instantiated")
 
 
 class number(generic):
-    """The family of all dtypes but bool."""
+    """All dtypes except bool."""
 
 
 class integer(number):
-    """The family of integers."""
+    """Integers."""
 
 
 class signedinteger(integer):
-    """The family of integers with a sign."""
+    """Signed integers."""
 
 
 class unsignedinteger(integer):
-    """The family of integers without a sign."""
+    """Unsigned integers."""
 
 
 class inexact(number):
-    """The family of floats and complex numbers."""
+    """Floats and complex numbers."""
 
 
 class floating(inexact):
-    """The family of floats."""
+    """Floats."""
 
 
 class complexfloating(inexact):
-    """The family of complex numbers."""
+    """Complex numbers."""
 
 
 _KINDS = {
@@ -143,5 +162,5 @@ def issubdtype(arg1: ndarray | DTypeLike, arg2: DTypeLike) -> bool:
 
 
 def _family(given: Any) -> str | None:
-    """Return the kinds of a family, or None for what names one dtype."""
+    """Return the kinds of an abstract class, or None for a concrete dtype."""
     return _KINDS.get(given.__name__) if isinstance(given, type) else None

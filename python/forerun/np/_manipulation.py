@@ -15,12 +15,33 @@ from forerun._types import ArrayLike, AxisLike, DTypeLike, Out, ShapeLike
 from forerun.np._common import Order, check_order
 from forerun.np._sizes import refuse_impossible
 
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "concat",
+    "concatenate",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "repeat",
+    "reshape",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "take",
+    "tile",
+    "transpose",
+]
+
 if TYPE_CHECKING:
     import numpy
 
-# What a view and its place in a list take, about.
+# The approximate size of a view and its entry in a list, in bytes.
 BYTES_OF_A_VIEW = 100
-# An array has at most so many.
+# The maximum number of dimensions.
 _MOST_DIMENSIONS = 32
 
 
@@ -49,7 +70,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: Order = "C", *, copy: bool | 
     made = x.reshape(shape, order=check_order("reshape", order))
     is_view = _forerun.shares_cell(x, made)
     if copy is False and not is_view:
-        raise ValueError(f"reshape: {x.shape} to {made.shape} takes a copy of these elements")
+        raise ValueError(f"reshape: {x.shape} to {made.shape} requires a copy")
     return made.copy() if copy and is_view else made
 
 
@@ -134,7 +155,7 @@ def expand_dims(a: ArrayLike, axis: SupportsIndex | Sequence[SupportsIndex]) -> 
     ndim = x.ndim + len(axis)
     places = sorted({axis_of(each, ndim) for each in axis})
     if len(places) < len(axis):
-        raise ValueError(f"expand_dims: an axis is named twice: {tuple(axis)}")
+        raise ValueError(f"expand_dims: an axis is given twice: {tuple(axis)}")
     for place in places:
         x = _forerun.expand_dims(x, place)
     return x
@@ -273,7 +294,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) 
     if least < 0:
         raise ValueError(f"repeat: a count must not be negative, got {least}")
     before, after = x.shape[: along + 1], x.shape[along + 1 :]
-    # Where the sum of integers might overflow, one of floats is near enough to be refused.
+    # If the sum of integers might overflow, a float sum is accurate enough to reject it.
     total = extent * int(counts[0]) if len(counts) == 1 else int(counts.sum(dtype=float))
     refuse_impossible("repeat", math.prod((*before[:-1], total, *after)), x.dtype.itemsize)
     if len(counts) != 1:
@@ -282,16 +303,16 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: SupportsIndex | None = None) 
         refuse_impossible("repeat", total, 8, held=True)
         return x.take(to_array(numpy.repeat(numpy.arange(extent), counts), None, x.device), along)
     wide = _forerun.broadcast_to(_forerun.expand_dims(x, along + 1), (*before, int(counts[0]), *after))
-    # The copy comes first: where each element is there once, the shape alone would give a view.
+    # Copy first: if each element occurs once, reshaping alone would return a view.
     return wide.copy().reshape(*before[:-1], total, *after)
 
 
 def _counts(repeats: ArrayLike) -> numpy.ndarray:
-    """Read how often; one count stands for all."""
+    """Return the counts; a single one applies to all elements."""
     import numpy
 
     if isinstance(repeats, SupportsIndex) and getattr(repeats, "ndim", 0) == 0:
-        # Of any size: it is refused by what it makes.
+        # An object array, because the count may be of any size; the size of the result is checked later.
         return numpy.array([index(repeats)], object)
     counts = numpy.asarray(repeats)
     if counts.ndim > 1:
@@ -325,7 +346,7 @@ def tile(a: ArrayLike, reps: ShapeLike) -> ndarray:
     refuse_impossible("tile", math.prod(shape), x.dtype.itemsize)
     if 0 in shape:
         return _forerun.full(shape, 0, x.dtype, x.device)
-    # An axis of copies stands before each axis that has more than one.
+    # Insert an axis of copies before each axis that is repeated.
     narrow: list[int] = []
     wide: list[int] = []
     for extent, count in zip(x.shape, counts, strict=True):
@@ -383,3 +404,8 @@ def astype(x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device 
     """
     made = to_array(x).astype(dtype, copy=copy)
     return made if device is None else made.to_device(device)
+
+
+# NumPy's other names.
+concat = concatenate
+permute_dims = transpose

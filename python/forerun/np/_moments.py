@@ -12,6 +12,7 @@ from forerun._convert import averaging, to_array, to_arrays
 from forerun._forerun import count_nonzero, ndarray
 from forerun._pointwise import divide, isnan, logical_not, sqrt, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike
+from forerun.np._common import without_nan
 from forerun.np._complex import compose, conj, imag, iscomplexobj, real
 from forerun.np._manipulation import axis_of, concatenate, moveaxis, stack
 
@@ -105,11 +106,6 @@ def average(
     return (mean, total) if returned else mean
 
 
-def _replaced(x: ndarray, number: float) -> ndarray:
-    """Return a number in place of NaN; of integers, the array itself."""
-    return where(isnan(x), number, x) if x.dtype.kind not in "biu" else x
-
-
 def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
     """Sum over axes, treating NaN as zero.
 
@@ -119,8 +115,7 @@ def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
     >>> np.nansum(np.array([1.0, np.nan]))
     array(1.)
     """
-    x = to_array(a)
-    return _replaced(x, 0.0).sum(axis, dtype, keepdims=keepdims)
+    return without_nan(a, 0.0).sum(axis, dtype, keepdims=keepdims)
 
 
 def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> ndarray:
@@ -132,8 +127,7 @@ def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
     >>> np.nanprod(np.array([3.0, np.nan]))
     array(3.)
     """
-    x = to_array(a)
-    return _replaced(x, 1.0).prod(axis, dtype, keepdims=keepdims)
+    return without_nan(a, 1.0).prod(axis, dtype, keepdims=keepdims)
 
 
 def _counted(x: ndarray, missing: ndarray, axis: AxisLike, keepdims: bool) -> ndarray:
@@ -169,7 +163,7 @@ def nanvar(
     missing = isnan(x)
     off = where(missing, 0.0, x - nanmean(x, axis, keepdims=True))
     left = _counted(x, missing, axis, keepdims) - ddof
-    # With nothing left there is no variance.
+    # Without degrees of freedom there is no variance.
     return where(left <= 0, float("nan"), divide((off * off).sum(axis, keepdims=keepdims), left))
 
 

@@ -12,7 +12,6 @@ from forerun._pointwise import (
     abs,
     bitwise_and,
     divide,
-    isnan,
     left_shift,
     logaddexp,
     multiply,
@@ -22,7 +21,7 @@ from forerun._pointwise import (
     where,
 )
 from forerun._types import ArrayLike, DTypeLike
-from forerun.np._common import one_axis
+from forerun.np._common import line, one_axis, without_nan
 from forerun.np._creation import asarray
 from forerun.np._manipulation import concatenate, moveaxis
 
@@ -246,7 +245,7 @@ def bitwise_count(x: ArrayLike, /) -> ndarray:
     if number.dtype.kind not in "biu":
         raise TypeError(f"bitwise_count: needs integers, got {number.dtype}")
     bits = (number if number.dtype.kind == "u" else abs(number.astype(int64))).astype("uint64")
-    # Neighbours are added up: pairs of bits, then groups of 4, of 8 and so on.
+    # Add neighbours: pairs of bits, then groups of 4, 8 and so on.
     masks = (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF)
     for step, mask in zip((1, 2, 4, 8, 16, 32), (*masks, 0x00000000FFFFFFFF), strict=True):
         bits = bitwise_and(bits, mask) + bitwise_and(right_shift(bits, step), mask)
@@ -262,9 +261,8 @@ def packbits(a: ArrayLike, /, axis: SupportsIndex | None = None, bitorder: Liter
     >>> np.packbits(np.array([1, 0, 1]))
     array([160], dtype=uint8)
     """
-    x = not_equal(to_array(a), 0)
-    x = x.reshape(-1) if axis is None else x
-    along = 0 if axis is None else one_axis("packbits", axis, x.ndim)
+    x, axis = line(not_equal(to_array(a), 0), axis)
+    along = one_axis("packbits", axis, x.ndim)
     bits = moveaxis(x, along, -1).astype("uint8")
     lack = -bits.shape[-1] % 8
     if lack:
@@ -298,8 +296,8 @@ def unpackbits(
     x = to_array(a)
     if x.dtype != "uint8":
         raise TypeError(f"unpackbits: needs uint8, got {x.dtype}")
-    x = x.reshape(-1) if axis is None else x
-    along = 0 if axis is None else one_axis("unpackbits", axis, x.ndim)
+    x, axis = line(x, axis)
+    along = one_axis("unpackbits", axis, x.ndim)
     moved = moveaxis(x, along, -1)
     bits = bitwise_and(right_shift(moved[..., None], _weights(bitorder, x.device)), 1)
     bits = bits.reshape(*moved.shape[:-1], moved.shape[-1] * 8)
@@ -318,7 +316,7 @@ def nanargmax(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool
     >>> np.nanargmax(np.array([1.0, np.nan, 3.0]))
     array(2)
     """
-    return _without_nan(a, float("-inf")).argmax(axis, keepdims=keepdims)
+    return without_nan(a, float("-inf")).argmax(axis, keepdims=keepdims)
 
 
 def nanargmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> ndarray:
@@ -330,12 +328,7 @@ def nanargmin(a: ArrayLike, axis: SupportsIndex | None = None, *, keepdims: bool
     >>> np.nanargmin(np.array([np.nan, 2.0, 1.0]))
     array(2)
     """
-    return _without_nan(a, float("inf")).argmin(axis, keepdims=keepdims)
-
-
-def _without_nan(a: ArrayLike, filler: float) -> ndarray:
-    x = to_array(a)
-    return where(isnan(x), filler, x) if x.dtype.kind == "f" else x
+    return without_nan(a, float("inf")).argmin(axis, keepdims=keepdims)
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:

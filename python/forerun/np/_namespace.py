@@ -5,7 +5,9 @@ from __future__ import annotations
 from forerun import _forerun
 from forerun._forerun import Device, current_device, default_float, dtype, num_gpus
 
-# The standard's kinds and the dtypes in them; those that are absent are left out of every answer.
+__all__ = ["__array_namespace_info__"]
+
+# The kinds of the standard and their dtypes; dtypes that do not exist are omitted from results.
 _KINDS = {
     "bool": ("bool",),
     "signed integer": ("int8", "int16", "int32", "int64"),

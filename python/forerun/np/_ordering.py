@@ -9,87 +9,10 @@ from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
-from forerun.np._common import alike, on_host, one_axis
+from forerun.np._common import alike, line, on_host, one_axis
+from forerun.np._routines import argsort, sort
 
-__all__ = [
-    "argpartition",
-    "argsort",
-    "digitize",
-    "lexsort",
-    "msort",
-    "partition",
-    "put_along_axis",
-    "searchsorted",
-    "sort",
-    "take_along_axis",
-]
-
-
-def sort(
-    a: ArrayLike,
-    axis: SupportsIndex | None = -1,
-    kind: str | None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> ndarray:
-    """Return a sorted copy along an axis.
-
-    Parameters
-    ----------
-    a
-        The elements.
-    axis
-        The axis; ``None`` for the flattened array.
-    kind, stable
-        Ignored: all sorts are stable.
-    descending
-        Whether to sort in descending order.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.sort(np.array([3.0, 1.0, 2.0]))
-    array([1., 2., 3.])
-    """
-    x, place = _line(to_array(a), axis)
-    return _forerun.routine("sort", [x], axis=place, descending=descending)
-
-
-def argsort(
-    a: ArrayLike,
-    axis: SupportsIndex | None = -1,
-    kind: str | None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> ndarray:
-    """Return the indices that sort along an axis.
-
-    Parameters
-    ----------
-    a
-        The elements.
-    axis
-        The axis; ``None`` for the flattened array.
-    kind, stable
-        Ignored: all sorts are stable.
-    descending
-        Whether to sort in descending order.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.argsort(np.array([3.0, 1.0, 2.0]))
-    array([1, 2, 0])
-    """
-    x, place = _line(to_array(a), axis)
-    return _forerun.routine("argsort", [x], axis=place, descending=descending)
-
-
-def _line(x: ndarray, axis: SupportsIndex | None) -> tuple[ndarray, int]:
-    """Return the array and its axis; all of it in one line without an axis."""
-    return (x.reshape(-1), 0) if axis is None else (x, axis.__index__())
+__all__ = ["argpartition", "lexsort", "msort", "partition", "put_along_axis", "searchsorted", "take_along_axis"]
 
 
 def partition(
@@ -105,7 +28,7 @@ def partition(
     >>> np.partition(np.array([3.0, 1.0, 2.0]), 1)[1]
     array(2.)
     """
-    x, place = _line(to_array(a), axis)
+    x, place = line(a, axis)
     places = _places("partition", x, kth, place)
     if not places or not on_host(x):
         return _forerun.routine("sort", [x], axis=place)
@@ -123,7 +46,7 @@ def argpartition(
     >>> np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1]
     array(2)
     """
-    x, place = _line(to_array(a), axis)
+    x, place = line(a, axis)
     places = _places("argpartition", x, kth, place)
     if not places or not on_host(x):
         return _forerun.routine("argsort", [x], axis=place)
@@ -131,7 +54,7 @@ def argpartition(
 
 
 def _places(op: str, x: ndarray, kth: SupportsIndex | Sequence[SupportsIndex], axis: int) -> list[int]:
-    """Return the places, counted from the front, in their order, each once."""
+    """Return the distinct positions in ascending order, counted from the front."""
     count = x.shape[one_axis(op, axis, x.ndim)]
     found = [k.__index__() for k in (kth if isinstance(kth, Sequence) else [kth])]
     for k in found:
@@ -201,28 +124,6 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     return _forerun.routine("searchsorted", [numbers, values], right=side == "right")
 
 
-def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Return the index of the bin of each value; 0 for values before the first edge.
-
-    Parameters
-    ----------
-    x
-        The values.
-    bins
-        The edges, which must be monotonic; otherwise reading the result raises ``ValueError``.
-    right
-        Whether bins include their right edge.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.digitize(np.array([0.5, 1.5, 9.0]), np.array([0.0, 1.0, 2.0]))
-    array([1, 2, 3])
-    """
-    edges, values = alike(bins, x)
-    return _forerun.routine("digitize", [edges, values], right=right)
-
-
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None = -1) -> ndarray:
     """Take elements along an axis by an array of indices.
 
@@ -257,7 +158,7 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Su
 
 
 def _along(op: str, arr: ArrayLike, indices: ArrayLike, axis: SupportsIndex | None) -> tuple[ndarray, ndarray, int]:
-    """Return array and indices with the same extents but for the axis, as broadcasting makes them."""
+    """Broadcast array and indices against each other, except for the axis."""
     x = to_array(arr)
     named = to_array(indices, None, x.device)
     if axis is None:

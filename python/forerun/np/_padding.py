@@ -15,7 +15,7 @@ from forerun.np._manipulation import broadcast_to, concatenate, part_of
 
 __all__ = ["pad"]
 
-# The arguments of each mode, and what they are without being given.
+# The arguments of each mode and their defaults.
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "constant": {"constant_values": 0},
     "edge": {},
@@ -45,7 +45,7 @@ def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
 
 
 def _mirrored(extent: int, count: int, twice: bool) -> list[int]:
-    """List the positions that a walk beyond the first element meets, mirrored at both ends."""
+    """List the mirrored positions beyond the first element."""
     if extent == 1 and not twice:
         return [0] * count
     period = 2 * extent if twice else 2 * (extent - 1)
@@ -58,7 +58,7 @@ def _mirrored(extent: int, count: int, twice: bool) -> list[int]:
 def _reflected(x: ndarray, axis: int, before: int, after: int, twice: bool, odd: bool) -> ndarray:
     extent = x.shape[axis]
     if odd:
-        # Mirrored at a point: the ends of what is there so far, so a wide border takes several turns.
+        # Reflection about a point uses the ends computed so far, so a wide border takes several steps.
         most = extent if twice else max(extent - 1, 1)
         while before or after:
             parts = [x]
@@ -149,7 +149,7 @@ def _padded(x: ndarray, axis: int, widths: tuple[int, int], mode: str, given: tu
 
 
 def _one_number(given: list[tuple[Any, Any]], x: ndarray) -> int | float | None:
-    """Return the number that every border holds, if it is one, and one that the dtype holds as it is."""
+    """Return the constant of all borders, if there is a single one that the dtype represents exactly."""
     value = given[0][0] if given else None
     if type(value) not in (int, float) or (type(value) is float and x.dtype.kind not in "fc"):
         return None
@@ -181,7 +181,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
     """
     x = to_array(array)
     if mode not in _ARGUMENTS:
-        raise ValueError(f"pad: no mode {mode}: {', '.join(_ARGUMENTS)}")
+        raise ValueError(f"pad: unknown mode {mode}, expected one of {', '.join(_ARGUMENTS)}")
     unknown = kwargs.keys() - _ARGUMENTS[mode].keys()
     if unknown:
         raise ValueError(f"pad: mode {mode} takes no {', '.join(sorted(unknown))}")
@@ -195,7 +195,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str = "constant", **kwargs: Any)
     arguments = _ARGUMENTS[mode] | kwargs
     given = [_pairs(value, x.ndim, name) for name, value in arguments.items()] or [[(None, None)] * x.ndim]
     if mode == "constant" and (value := _one_number(given[0], x)) is not None and x.ndim:
-        # One pass over the border and one over the array, instead of a join for each axis.
+        # One pass over the border and one over the array, instead of one concatenation per axis.
         extents = zip(x.shape, widths, strict=True)
         made = _forerun.full(tuple(n + before + after for n, (before, after) in extents), value, x.dtype, x.device)
         made[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))] = x

@@ -10,6 +10,8 @@ from forerun._forerun import dtype, ndarray
 from forerun._types import ArrayLike
 from forerun.np._dtypes import can_cast
 
+__all__ = ["copyto", "place", "put", "putmask"]
+
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
@@ -43,7 +45,7 @@ def _may_cast(source: dtype, target: dtype, casting: Casting) -> bool:
 
 
 def _repeated(values: ndarray, count: int) -> ndarray:
-    """Return so many elements, from the flattened values, over and over."""
+    """Return this many elements by repeating the flattened values."""
     flat = values.ravel()
     if flat.size in (1, count):
         return flat
@@ -131,5 +133,5 @@ def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     flat = a.reshape(-1)
     flat[places] = values if values.size <= places.size else values[: places.size]
     if not _forerun.shares_cell(flat, a):
-        # Elements that do not lie in one line were copied.
+        # Elements that are not contiguous were copied.
         a[...] = flat.reshape(a.shape)

@@ -16,7 +16,7 @@ from forerun.np._differences import convolve
 from forerun.np._indexing import flatnonzero
 from forerun.np._manipulation import broadcast_to, concatenate
 from forerun.np._sizes import refuse_impossible
-from forerun.np.linalg._factor import eigvals
+from forerun.np.linalg._routines import eigvals
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "roots"]
 
@@ -148,7 +148,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> ndarray:
     if m < 0:
         raise ValueError(f"polyint: order must not be negative, got {m}")
     x = floating(_vector("polyint", p))
-    # A sum of records, each of a longer array than the last.
+    # A sum with one record per step, each over a longer array.
     refuse_impossible("polyint", m * (x.size + m), x.dtype.itemsize, held=True)
     constants = _zeros(x, m) if k is None else to_array(k, x.dtype, x.device).ravel()
     if constants.size == 1 and m > 1:
@@ -196,7 +196,7 @@ def roots(p: ArrayLike) -> ndarray:
     kept = x[places[0] : places[-1] + 1] if places else x[:1]
     degree, zeros = kept.size - 1, x.size - 1 - places[-1] if places else 0
     if degree > 0:
-        # The matrix whose characteristic polynomial this is.
+        # The companion matrix.
         below = diag(_forerun.full((degree - 1,), 1, x.dtype, x.device), -1)
         found = eigvals(concatenate([(-kept[1:] / kept[0]).reshape(1, degree), below[1:]]))
     else:

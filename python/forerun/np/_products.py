@@ -32,7 +32,7 @@ def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def vdot_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Return the dot product of any arrays, as :func:`vdot`."""
+    """Return the dot product of any arrays, like :func:`vdot`."""
     x, y = to_arrays(a, b)
     if x.size != y.size:
         raise ValueError(f"vdot: sizes differ: {x.shape} x {y.shape}")
@@ -58,12 +58,12 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: SupportsIndex = -1) -> ndar
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot: extents of the axis differ: {x.shape} x {y.shape}")
     products = conj(x) * y
-    # A sum of small integers is wider; a product of arrays keeps their dtype.
+    # Sums of small integers are wider, but a product of arrays keeps its dtype.
     return products.sum(-1).astype(products.dtype, copy=False)
 
 
 def inner_of_any(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Return the inner product of any arrays, as :func:`inner`."""
+    """Return the inner product of any arrays, like :func:`inner`."""
     x, y = to_arrays(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
@@ -108,7 +108,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: SupportsIndex | tuple[ShapeLike,
 
 
 def _matrix(x: ndarray, order: list[int], shape: tuple[int, int]) -> ndarray:
-    """Return a view with the axes in an order, as a matrix."""
+    """Return a matrix view with the axes in the given order."""
     x = x if order == [*range(x.ndim)] else x.transpose(order)
     return x if x.shape == shape else x.reshape(shape)
 
@@ -125,7 +125,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     x, y = to_arrays(a, b)
     ndim = max(x.ndim, y.ndim)
     first, second = ((1,) * (ndim - one.ndim) + one.shape for one in (x, y))
-    # Each dimension of one before the same dimension of the other.
+    # Interleave the dimensions of both arrays.
     x = x.reshape([extent for one in first for extent in (one, 1)])
     y = y.reshape([extent for one in second for extent in (1, one)])
     return (x * y).reshape([one * other for one, other in zip(first, second, strict=True)])
@@ -159,7 +159,7 @@ def cross(
     upright = x0 * y1 - x1 * y0
     if x.shape[-1] == y.shape[-1] == 2:
         return upright
-    # A vector in the plane has no height.
+    # A 2-d vector has a third component of 0.
     x2 = x[..., 2] if x.shape[-1] == 3 else x0 * 0
     y2 = y[..., 2] if y.shape[-1] == 3 else y0 * 0
     return moveaxis(stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, upright], -1), -1, index(axisc))

@@ -8,6 +8,8 @@ from typing import Any
 
 from forerun.np._choosing import Generator
 
+__all__ = ["RandomState"]
+
 # The functions of ``np.random`` that draw; the class has a method for each.
 _DRAWING = (
     "beta", "binomial", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma", "geometric", "gumbel",

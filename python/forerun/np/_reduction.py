@@ -27,6 +27,28 @@ from forerun._pointwise import (
 from forerun._reducing import reduced, written
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Out
 
+__all__ = [
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "array_equal",
+    "array_equiv",
+    "clip",
+    "isclose",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 
 def sum(
     a: ArrayLike,
@@ -206,7 +228,7 @@ def std(
 
 def _correction(name: str, ddof: float, correction: float | None) -> float:
     if correction is not None and ddof:
-        raise ValueError(f"{name}: ddof and correction are two names of one argument")
+        raise ValueError(f"{name}: ddof and correction are the same argument: give one")
     return ddof if correction is None else correction
 
 
@@ -384,7 +406,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
     """
     first, second = to_arrays(a, b)
     bound = multiply(abs(second), rtol) + atol
-    # The difference of equal infinities is NaN, and an infinite bound allows nothing but equality.
+    # The difference of equal infinities is NaN; an infinite tolerance allows only equality.
     near = logical_and(less_equal(abs(subtract(first, second)), bound), abs(second) < float("inf"))
     return logical_or(_same(first, second, equal_nan), near)
 
@@ -414,3 +436,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, dtype: DTypeLike
         x1, x2 = (each.astype(dtype, copy=False) for each in to_arrays(x1, x2))
     made = _forerun.matmul(x1, x2)
     return made if out is None else written("matmul", made, out)
+
+
+# NumPy's other names.
+amax = max
+amin = min

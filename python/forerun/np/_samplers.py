@@ -207,7 +207,7 @@ def logseries(p: Parameter, size: ShapeLike | None = None) -> ndarray:
     draw = Draw("logseries", [p], size, float64, None, None)
     chance = to_array(draw.parameters[0], float64)
     first, second = draw.uniform(), draw.uniform()
-    # Kemp's method: a logarithm of one uniform number to a base that another one chooses.
+    # Kemp's method: the logarithm of a uniform number to a base given by another one.
     base = 1 - power(1 - chance, first)
     return maximum(floor(log(second) / log(base)) + 1, 1).astype(int64)
 
@@ -232,7 +232,7 @@ def wald(
     draw.at_least("mean", 0, 0.0, open_end=True)
     draw.at_least("scale", 1, 0.0, open_end=True)
     mu, lam = draw.parameters
-    # Michael, Schucany and Haas: of the two roots of a quadratic equation, one by chance.
+    # The method of Michael, Schucany and Haas: a random choice of two roots of a quadratic equation.
     y = draw.normal()
     y = y * y * mu
     root = mu * (y - sqrt(y * (y + lam * 4.0))) / (lam * 2.0) + mu

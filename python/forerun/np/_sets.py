@@ -200,7 +200,7 @@ def _ordered(x: ndarray) -> ndarray:
 
 
 def _firsts(ordered: ndarray) -> ndarray:
-    """Say of elements in order whether each is the first of its group. NaN equals NaN."""
+    """Return for sorted elements whether each is the first of its group. NaN equals NaN."""
     if ordered.size == 0:
         return _forerun.full((0,), False, "bool", ordered.device)
     groups = _forerun.routine("groups", [ordered], equal_nan=True)
@@ -209,7 +209,7 @@ def _firsts(ordered: ndarray) -> ndarray:
 
 
 def chosen(x: ndarray, mask: ndarray) -> ndarray:
-    """Return the elements that a mask names. Waits for their number."""
+    """Return the elements that a mask selects. Waits for their number."""
     if x.size == 0:
         return x
     numbers = _forerun.routine("cumsum", [mask.astype(int64)], axis=0) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import zip_longest
 from operator import index
 from typing import SupportsIndex, overload
 
@@ -12,6 +11,7 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike, AxisLike, ShapeLike
+from forerun.np._common import broadcast
 from forerun.np._manipulation import BYTES_OF_A_VIEW, axis_of, broadcast_to, concatenate, part_of, split, swapaxes, tile
 from forerun.np._sizes import refuse_impossible
 
@@ -69,14 +69,7 @@ def broadcast_shapes(*args: ShapeLike) -> tuple[int, ...]:
     (3, 4)
     """
     shapes = [tuple(map(index, shape)) if isinstance(shape, Sequence) else (index(shape),) for shape in args]
-    made: list[int] = []
-    for extents in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
-        wide = {extent for extent in extents if extent != 1}
-        if len(wide) > 1:
-            listed = " ".join(map(str, shapes))
-            raise ValueError(f"broadcast_shapes: shapes could not be broadcast together: {listed}")
-        made.append(wide.pop() if wide else 1)
-    return tuple(reversed(made))
+    return broadcast("broadcast_shapes", *shapes)
 
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[ndarray, ...]:
@@ -346,7 +339,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: SupportsIndex | None = None)
 
 
 def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, ends: int) -> list[int]:
-    """List the positions that an argument means on an axis; ``ends`` may be one more than the last."""
+    """List the positions that an argument refers to on an axis; with ``ends``, one past the last is valid."""
     if isinstance(obj, slice):
         return list(range(*obj.indices(extent)))
     places = []
@@ -358,12 +351,12 @@ def _places(obj: SupportsIndex | slice | Sequence[SupportsIndex], extent: int, e
     return places
 
 
-#: Up to so many runs are put together as views; of more, each element is looked up.
+#: Up to this many ranges are concatenated as views; more use one gather.
 _FEW_RUNS = 16
 
 
 def _of_runs(x: ndarray, runs: list[range], along: int) -> ndarray:
-    """Put runs of positions along an axis one after the other, in an array of its own."""
+    """Concatenate ranges of positions along an axis into a new array."""
     runs = [run for run in runs if run]
     if 0 < len(runs) <= _FEW_RUNS:
         return concatenate([part_of(x, along, slice(run.start, run.stop)) for run in runs], along)
@@ -398,14 +391,14 @@ def insert(
     new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
     one = isinstance(obj, SupportsIndex)
     if one:
-        # What a single position takes lies along the first axis.
+        # With a single position, the values lie along the first axis.
         order = list(range(1, x.ndim))
         order.insert(along, 0)
         new = new.transpose(order)
         places = places * new.shape[along]
     shape = (*x.shape[:along], len(places), *x.shape[along + 1 :])
     both = concatenate([x, broadcast_to(new, shape)], along)
-    # Runs of old and new elements in turn; equal positions keep their order.
+    # Alternate ranges of old and new elements; equal positions keep their order.
     order, taken = sorted(range(len(places)), key=places.__getitem__), 0
     runs: list[range] = []
     for which in order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# What a process can address.
+# The size of the address space.
 _ADDRESSES = 2**47
 
 

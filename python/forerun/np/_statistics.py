@@ -16,7 +16,7 @@ from forerun.np._common import in_floats, lines, shortcut
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
-# Where a quantile lies among n numbers, counted from 0: n q + a + q (1 - a - b) - 1.
+# The position of quantile q among n numbers, counted from 0: n q + a + q (1 - a - b) - 1.
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0.0, 1.0),
     "hazen": (0.5, 0.5),
@@ -28,7 +28,7 @@ _CONTINUOUS = {
 
 
 class _Of(NamedTuple):
-    """What places are found with: functions of arrays, or of numbers."""
+    """The functions that compute positions: of arrays, or of numbers."""
 
     ceil: Callable[..., Any]
     equal: Callable[..., Any]
@@ -67,7 +67,7 @@ def _between(method: str, count: Any, q: Any, of: _Of) -> tuple[Any, Any]:
     if method == "averaged_inverted_cdf":
         whole = equal(floor(place), place)
         return ceil(place) - 1, where(whole, 0.5, 0.0) + q * 0
-    # closest_observation: of two that are equally near, the even one.
+    # closest_observation: if two are equally near, the even one.
     half = place - 0.5
     even = of.both(equal(floor(half), half), equal(floor(half) - floor(floor(half) / 2) * 2, 0))
     return where(even, floor(half), floor(half) + 1) - 1, q * 0
@@ -119,7 +119,7 @@ def _quantile(
 
     first, second = pick(low), pick(high)
     share = share.astype(x.dtype)
-    # Between two infinities of one sign, or from a number to one at no distance, there is no difference to take.
+    # Avoid the difference of equal infinities, and 0 * infinity.
     made = where(equal(share, 0) + equal(first, second) > 0, first, first + (second - first) * share)
     if not skip:
         made = where(isnan(ordered[..., -1:]), math.nan, made)
@@ -128,7 +128,7 @@ def _quantile(
 
 
 def _quantile_at_once(x: ndarray, q: Any, method: str, rest: tuple[int, ...], most: float) -> ndarray:
-    """Return quantiles whose places are known, of lines along the last axis: no order is needed."""
+    """Return quantiles of lines along the last axis whose positions are known: no sort is needed."""
     if isinstance(q, (int, float)):
         extents, numbers = (), [float(q)]
     else:
@@ -142,7 +142,7 @@ def _quantile_at_once(x: ndarray, q: Any, method: str, rest: tuple[int, ...], mo
     places, shares = [], []
     for number in numbers:
         place, share = _between(method, x.shape[-1], number / most, _NUMBERS)
-        # Beyond the ends there is one place, not two.
+        # Beyond the ends there is only one position.
         places.append(max(min(int(place), last), 0))
         shares.append(0.0 if place < 0 else float(share))
     return _forerun.routine("quantile", [x], places=places, shares=shares).reshape(*extents, *rest)

@@ -8,6 +8,8 @@ from typing import Any
 from forerun._convert import to_array
 from forerun._types import ArrayLike
 
+__all__ = ["array2string", "array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
+
 
 def array2string(a: ArrayLike, *args: Any, **options: Any) -> str:
     """Return an array as text. Waits for its value.

@@ -76,7 +76,7 @@ class _Root(Function):
         """Compute the root in double precision."""
         (matrix,) = inputs
         values, vectors = eigh(matrix.astype(float64, copy=False))
-        # What half of the digits cannot tell from 0 is 0; the root of anything below is NaN.
+        # Eigenvalues below the square root of the precision count as 0; the square root of a negative one would be NaN.
         digits = finfo(matrix.dtype if "float" in matrix.dtype.name else float64).eps ** 0.5
         least = -digits * maximum(values[-1:], 0)
         roots = sqrt(where(values < least, values, maximum(values, 0)))
@@ -85,7 +85,7 @@ class _Root(Function):
         return (vectors * roots) @ vectors.T
 
     def backward(self, *out_grads: ndarray) -> ndarray:
-        """Solve for what a root changes by: ``root @ change + change @ root`` is the matrix's change."""
+        """Solve for the change of the root: ``root @ change + change @ root`` is the change of the matrix."""
         (grad,) = out_grads
         roots, vectors = self.saved_tensors
         sums = roots[:, None] + roots

@@ -13,93 +13,22 @@ from forerun._forerun import Device, float64, int64, ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise import floor, less, minimum
 from forerun._types import DTypeLike, ShapeLike
-from forerun.np._choosing import Generator, choice, default_rng, permutation, shuffle
-from forerun.np._counts import binomial, geometric, multinomial, poisson
-from forerun.np._distributions import (
-    beta,
-    chisquare,
-    exponential,
-    f,
-    gamma,
-    gumbel,
-    laplace,
-    logistic,
-    lognormal,
-    pareto,
-    power,
-    random_sample,
-    rayleigh,
-    standard_gamma,
-    standard_normal,
-    weibull,
-)
+from forerun.np import _choosing, _counts, _distributions, _random_state, _samplers, _vectors
+from forerun.np._choosing import *  # noqa: F403
+from forerun.np._counts import *  # noqa: F403
+from forerun.np._distributions import *  # noqa: F403
 from forerun.np._dtypes import iinfo
-from forerun.np._random_state import RandomState
-from forerun.np._samplers import (
-    dirichlet,
-    logseries,
-    negative_binomial,
-    noncentral_chisquare,
-    noncentral_f,
-    random,
-    ranf,
-    sample,
-    standard_cauchy,
-    standard_exponential,
-    standard_t,
-    triangular,
-    wald,
-)
-from forerun.np._vectors import multivariate_normal
+from forerun.np._random_state import *  # noqa: F403
+from forerun.np._samplers import *  # noqa: F403
+from forerun.np._vectors import *  # noqa: F403
 
-__all__ = [
-    "Generator",
-    "RandomState",
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "default_rng",
-    "dirichlet",
-    "exponential",
-    "f",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "logseries",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "noncentral_chisquare",
-    "noncentral_f",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "random_sample",
-    "ranf",
-    "rayleigh",
-    "sample",
-    "seed",
-    "shuffle",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "wald",
-    "weibull",
-]
+__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+__all__ += _choosing.__all__
+__all__ += _counts.__all__
+__all__ += _distributions.__all__
+__all__ += _random_state.__all__
+__all__ += _samplers.__all__
+__all__ += _vectors.__all__
 
 
 def seed(seed: int) -> None:
@@ -270,7 +199,7 @@ def randint(
     return _wide_integers(shape, low, count, kind, place)
 
 
-# The numbers of half a 64-bit integer, and up to where floats are exact.
+# The range of 32 bits, and the largest range in which floats are exact.
 _WORD = 2**32
 _EXACT = 2**52
 
@@ -282,7 +211,7 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
     )
     drawn = high * _WORD + middle
     if count < 2**64:
-        # The first 64 bits of the product of 96 random ones and the count, by halves of 32.
+        # The upper 64 bits of the product of 96 random bits and the count, computed in 32-bit halves.
         upper, lower = divmod(count, _WORD)
         low_product, cross, other = middle * lower, middle * upper, high * lower
         carry = low_product // _WORD + cross % _WORD + other % _WORD
@@ -292,15 +221,15 @@ def _wide_integers(shape: ShapeLike, low: int, count: int, kind: str, place: Dev
         drawn = top + less(bottom + rest, bottom).astype("uint64")
     if kind == "uint64":
         return drawn + _forerun.full((), low, "uint64", drawn.device)
-    # Where the sum is too large for 64 bits with a sign, it wraps round to what was meant.
+    # If the sum exceeds signed 64 bits, it wraps around to the correct value.
     made = drawn.astype("int64") + low
     return made.astype(kind, copy=False)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

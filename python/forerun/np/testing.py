@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _read(value: Any) -> Any:
-    """Give NumPy arrays for ours, within containers too."""
+    """Convert Forerun arrays to NumPy arrays, also inside containers."""
     if isinstance(value, ndarray):
         return value.asnumpy()
     if type(value) in (list, tuple):

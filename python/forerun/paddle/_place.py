@@ -22,11 +22,11 @@ class CPUPlace:
         return isinstance(other, CPUPlace)
 
     def __hash__(self) -> int:
-        """Hash as equality asks."""
+        """Return a hash that is consistent with equality."""
         return hash("cpu")
 
     def __repr__(self) -> str:
-        """Write it as Paddle does."""
+        """Return Paddle's notation."""
         return "Place(cpu)"
 
 
@@ -48,11 +48,11 @@ class CUDAPlace:
         return isinstance(other, CUDAPlace) and self.id == other.id
 
     def __hash__(self) -> int:
-        """Hash as equality asks."""
+        """Return a hash that is consistent with equality."""
         return hash(("gpu", self.id))
 
     def __repr__(self) -> str:
-        """Write it as Paddle does."""
+        """Return Paddle's notation."""
         return f"Place(gpu:{self.id})"
 
 
@@ -71,7 +71,7 @@ def to_device(place: PlaceLike) -> npx.Device:
     if name != "gpu" or not (number or "0").isdecimal():
         raise ValueError(f"device: {place!r} is neither 'cpu' nor 'gpu' with or without a number")
     current = npx.current_device()
-    # Without a number it is the chosen one, if that is a GPU.
+    # Without a number it is the current device, if that is a GPU.
     return current if not colon and current.device_type == "gpu" else npx.gpu(int(number or 0))
 
 

@@ -41,7 +41,7 @@ class Tensor(_Tensor):
     }
 
     if TYPE_CHECKING:
-        # What the shared class cannot say: operations of this dialect give its tensors.
+        # For type checkers: operations of this dialect return its tensors.
         @classmethod
         def _of(cls, array: ndarray, link: Link | None = None) -> Tensor: ...
         @classmethod
@@ -63,7 +63,7 @@ class Tensor(_Tensor):
         self._backward(grad_tensor, retain_graph)
 
     def clear_grad(self, set_to_zero: builtins.bool = False) -> None:
-        """Forget the gradient, or make it zero."""
+        """Drop the gradient, or set it to zero."""
         self._clear_grad(to_none=not set_to_zero)
 
     clear_gradient = clear_grad
@@ -86,7 +86,7 @@ class Tensor(_Tensor):
 
     @property
     def place(self) -> CPUPlace | CUDAPlace:
-        """Where the tensor lives."""
+        """The device of the tensor."""
         return from_device(self._array.device)
 
     def cpu(self) -> Tensor:
@@ -126,7 +126,7 @@ class Tensor(_Tensor):
     def t(self) -> Tensor:
         """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.ndim > 2:
-            raise ValueError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
+            raise ValueError(f"t: needs a matrix or a vector, got shape {self.shape}")
         return self.T
 
     def transpose(self, perm: Any) -> Tensor:
@@ -193,7 +193,7 @@ class Tensor(_Tensor):
         return self.fill_(0)
 
     def __repr__(self) -> str:
-        """Write the elements as Paddle does."""
+        """Return Paddle's notation."""
         import numpy
 
         body = numpy.array2string(self._array.asnumpy(), separator=", ", prefix=" " * 7, precision=8)

@@ -19,7 +19,7 @@ class Optimizer:
         self, learning_rate: float, parameters: Iterable[Tensor] | None, weight_decay: float | None = None
     ) -> None:
         if parameters is None:
-            raise AttributeError(f"{type(self).__name__}: parameters= is needed: net.parameters()")
+            raise AttributeError(f"{type(self).__name__}: parameters= is required: pass net.parameters()")
         self._learning_rate, self._weight_decay = learning_rate, weight_decay or 0.0
         self._parameters = list(parameters)
 
@@ -28,7 +28,7 @@ class Optimizer:
         self._update([parameter for parameter in self._parameters if parameter.grad is not None])
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Make the parameters' gradients zero, or forget them."""
+        """Set the parameters' gradients to zero, or drop them."""
         for parameter in self._parameters:
             parameter.clear_grad(set_to_zero)
 

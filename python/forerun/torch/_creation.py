@@ -192,7 +192,7 @@ def tensor(data: Any, *, dtype: Any = None, device: DeviceLike = None, requires_
     value = to_array(data)
     if isinstance(value, list) and any(isinstance(part, ndarray) for part in value):
         value = np.stack(value)
-    # A tensor stays where it is, unless it is asked elsewhere.
+    # A tensor stays on its device, unless another one is given.
     place = None if device is None else to_device(device)
     return _made(np.array(value, dtype, device=place), requires_grad)
 

@@ -75,7 +75,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def _product(name: str, rank: int, a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != rank or b.ndim != rank:
-        raise RuntimeError(f"{name}: {rank} dimensions are needed: {a.shape} x {b.shape}")
+        raise RuntimeError(f"{name}: needs {rank} dimensions, got {a.shape} x {b.shape}")
     return matmul(a, b)
 
 

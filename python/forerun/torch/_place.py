@@ -9,7 +9,7 @@ from forerun import npx
 
 
 class device:
-    """A place where tensors live.
+    """A device of tensors.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ class device:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:
-        """Hash as equality asks."""
+        """Return a hash that is consistent with equality."""
         return hash((self.type, self.index))
 
     def __str__(self) -> str:
-        """Write it as it is read."""
+        """Return the text that the constructor accepts."""
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        """Write it as PyTorch does."""
+        """Return PyTorch's notation."""
         index = "" if self.index is None else f", index={self.index}"
         return f"device(type={self.type!r}{index})"
 
@@ -64,7 +64,7 @@ class _Chosen(threading.local):
     gpu = 0
 
 
-# The GPU that "cuda" without a number means.
+# The GPU that "cuda" without a number refers to.
 CHOSEN = _Chosen()
 
 

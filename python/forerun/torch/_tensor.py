@@ -57,7 +57,7 @@ class Tensor(_Tensor):
         self._array, self._link, self._grad = np.array(to_array(data), np.float32), None, None
 
     if TYPE_CHECKING:
-        # What the shared class cannot say: operations of this dialect give its tensors.
+        # For type checkers: operations of this dialect return its tensors.
         @classmethod
         def _of(cls, array: ndarray, link: Link | None = None) -> Tensor: ...
         @classmethod
@@ -115,13 +115,13 @@ class Tensor(_Tensor):
 
     @property
     def device(self) -> device:
-        """Where the tensor lives."""
+        """The device of the tensor."""
         return from_device(self._array.device)
 
     def to(
         self, *targets: Any, device: DeviceLike = None, dtype: Any = None, non_blocking: Any = True, copy: Any = False
     ) -> Tensor:
-        """Return the tensor on another device or in another dtype; itself if nothing changes and no copy is asked for.
+        """Return the tensor on another device or in another dtype; itself if nothing changes and no copy is requested.
 
         Copies never block; ``non_blocking`` is ignored.
         """
@@ -185,7 +185,7 @@ class Tensor(_Tensor):
     def t(self) -> Tensor:
         """Return the transpose of a matrix; a vector is returned unchanged."""
         if self.dim() > 2:
-            raise RuntimeError(f"t: a matrix or a vector is needed, not the shape {self.shape}")
+            raise RuntimeError(f"t: needs a matrix or a vector, got shape {self.shape}")
         return self.T
 
     def transpose(self, dim0: Any, dim1: Any) -> Tensor:
@@ -207,7 +207,7 @@ class Tensor(_Tensor):
         """Add a dimension of extent one."""
         return self._run(lambda array: np.expand_dims(array, dim), self)
 
-    # Elementwise functions and reductions that the dialects call differently.
+    # Elementwise functions and reductions whose names differ between the dialects.
 
     def relu(self) -> Tensor:
         """Replace negative elements by zero."""
@@ -266,7 +266,7 @@ class Tensor(_Tensor):
         return self._reduce(np.all, dim, keepdim)
 
     def any(self, dim: Any = None, keepdim: Any = False) -> Tensor:
-        """Return whether an element is true."""
+        """Return whether any element is true."""
         return self._reduce(np.any, dim, keepdim)
 
     def _reduce(self, function: Any, dim: Any, keepdim: Any) -> Tensor:
@@ -324,7 +324,7 @@ class Tensor(_Tensor):
         return super().numpy()
 
     def __repr__(self) -> str:
-        """Write the elements as PyTorch does."""
+        """Return PyTorch's notation."""
         import numpy
 
         values = self._array.asnumpy()
@@ -365,5 +365,5 @@ class Parameter(Tensor):
         self._ask(requires_grad)
 
     def __repr__(self) -> str:
-        """Write the elements as PyTorch does."""
+        """Return PyTorch's notation."""
         return f"Parameter containing:\n{super().__repr__()}"

@@ -69,7 +69,7 @@ def set_device(device: DeviceLike) -> None:
     """
     place = _to_device(device)
     if place.device_type != "gpu":
-        raise ValueError(f"set_device: {device} is no GPU")
+        raise ValueError(f"set_device: {device} is not a GPU")
     CHOSEN.gpu = place.device_id
 
 
@@ -91,13 +91,13 @@ class device:
         self._before: list[int] = []
 
     def __enter__(self) -> None:
-        """Choose the GPU."""
+        """Select the GPU."""
         before = CHOSEN.gpu
         set_device(self._device)
         self._before.append(before)
 
     def __exit__(self, *exception: object) -> None:
-        """Choose the former one."""
+        """Restore the previous one."""
         CHOSEN.gpu = self._before.pop()
 
 

@@ -30,16 +30,16 @@ class Optimizer:
         for group in groups:
             unknown = set(group) - set(settings) - {"params"}
             if unknown:
-                raise TypeError(f"{type(self).__name__}: no setting is called {sorted(unknown)[0]!r}")
+                raise TypeError(f"{type(self).__name__}: unknown setting {sorted(unknown)[0]!r}")
             chosen = group["params"]
             group = {**settings, **group, "params": [chosen] if isinstance(chosen, Tensor) else list(chosen)}
             for parameter in group["params"]:
                 if not isinstance(parameter, Tensor):
-                    raise TypeError(f"{type(self).__name__}: a {type(parameter).__name__} is no parameter")
+                    raise TypeError(f"{type(self).__name__}: a {type(parameter).__name__} is not a parameter")
             self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or make them zero."""
+        """Drop the parameters' gradients, or set them to zero."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 parameter._clear_grad(set_to_none)

@@ -1,4 +1,4 @@
-"""Exchange with other libraries on an NVIDIA device: run by hand where one is, with PyTorch and CuPy beside forerun.
+"""Exchange with other libraries on an NVIDIA device. Run by hand on such a machine, with PyTorch and CuPy installed.
 
 ``python -m pytest tests/gpu/python``
 """
@@ -161,7 +161,7 @@ def test_the_cuda_array_interface(cupy: Any) -> None:
             interface = x.__cuda_array_interface__
             assert interface["version"] == 3 and interface["shape"] == sample.shape
             assert interface["data"][1] is True and interface["typestr"] == sample.dtype.str
-            # CuPy refuses the address of nothing.
+            # CuPy rejects null addresses.
             if sample.size:
                 numpy.testing.assert_array_equal(cupy.asnumpy(cupy.asarray(x)), sample)
             else:

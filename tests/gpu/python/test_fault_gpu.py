@@ -1,4 +1,4 @@
-"""A fault of an NVIDIA device: the device is lost, the host goes on."""
+"""A fault of an NVIDIA device: the device is lost, the host continues."""
 
 from __future__ import annotations
 

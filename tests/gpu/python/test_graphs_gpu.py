@@ -35,7 +35,8 @@ def test_a_setting_reaches_products_that_are_graphs() -> None:
 
 
 def test_a_kernel_that_is_told_often_gives_what_it_gave() -> None:
-    # Sizes, scalars and addresses change; some launches are waited for, some pile up, some are part of a graph of many.
+    # Sizes, scalars and addresses change; some launches are waited for, some accumulate, some are part of a larger
+    # graph.
     values = numpy.random.default_rng(3).uniform(size=5000).astype("float32")
     x = np.array(values, ctx=GPU)
     kept = []
@@ -62,7 +63,7 @@ def test_threads_tell_the_same_kernel() -> None:
 
 @pytest.mark.parametrize("lists", [3, 10])
 def test_addresses_that_go_round_change_no_result(lists: int) -> None:
-    # The lists keep the results of the last turns, so each turn finds memory of another one.
+    # The lists keep the results of recent iterations, so each iteration uses other memory.
     x = np.array(numpy.random.default_rng(7).uniform(-0.1, 0.1, size=(128, 128)).astype("float32"), ctx=GPU)
     before = _forerun.gpu_stats(GPU)["graphs_unchanged"]
     kept: list[list[np.ndarray]] = [[] for _ in range(lists)]

@@ -1,8 +1,8 @@
-//! Elements to compute on: ordinary numbers, and the edges.
+//! Test data: ordinary numbers and edge cases.
 
 use forerun_base::{DType, Kind, Scalar};
 
-/// A small generator.
+/// A small random generator.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -42,7 +42,7 @@ impl Random {
         (0..count).flat_map(|_| draw(self).to_le_bytes()[..dtype.size()].to_vec()).collect()
     }
 
-    /// Edges mixed with ordinary numbers and any bits at all, as bytes.
+    /// Edge cases mixed with ordinary numbers and random bits, as bytes.
     pub(crate) fn edges(&mut self, dtype: DType, count: usize) -> Vec<u8> {
         if dtype.kind() == Kind::Complex {
             return self.edges(dtype.carrier(), 2 * count);
@@ -79,7 +79,7 @@ impl Random {
     }
 }
 
-/// A float's bits; a NaN never signals. What becomes of one that does is up to whoever touches it first, a mere widening included.
+/// Makes NaN quiet: the result of a signalling NaN depends on the first operation that touches it, even a conversion.
 fn quiet(dtype: DType, bits: u64) -> u64 {
     let mantissa = match dtype {
         DType::F16 => 10,
@@ -97,7 +97,7 @@ pub(crate) fn bits(dtype: DType, bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(dtype.size()).map(word).collect()
 }
 
-/// How far apart two elements are, in units of the last place; integers and truth values are equal or not.
+/// The distance of two elements in ulp; integers and truth values are equal or not.
 pub(crate) fn distance(dtype: DType, a: u64, b: u64) -> f64 {
     let value = |bits: u64| Scalar::from_bits(bits, dtype).as_f64();
     if a == b {

@@ -1,20 +1,20 @@
-//! What passed and what did not, by group.
+//! Counts of passed and failed cases by group.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// Counts a group: passed, failed, and the worst distance that was let pass.
+/// The counts of a group: passed, failed, and the largest accepted distance.
 #[derive(Default)]
 pub(crate) struct Ledger {
     groups: BTreeMap<String, (usize, usize, f64)>,
     shown: usize,
 }
 
-/// Failures that are shown whole.
+/// The number of failures shown in full.
 const SHOWN: usize = 60;
 
 impl Ledger {
-    /// Notes one case; `Ok` has the distance that was let pass.
+    /// Records one case; `Ok` has its distance.
     pub(crate) fn note(&mut self, group: &str, name: &str, outcome: Result<f64, String>) {
         let row = self.groups.entry(group.to_owned()).or_default();
         match outcome {
@@ -32,7 +32,7 @@ impl Ledger {
         }
     }
 
-    /// The table, and whether all passed.
+    /// Prints the table; fails if any case failed.
     pub(crate) fn close(&self) -> ExitCode {
         let (mut passed, mut failed) = (0, 0);
         println!("{:<28} {:>7} {:>7}  worst", "group", "passed", "failed");

@@ -1,4 +1,4 @@
-"""Arrays on several devices: made, moved, read, written and differentiated there."""
+"""Arrays on several devices: creation, transfers, reads, writes and gradients."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ def test_devices_do_not_mix_by_themselves() -> None:
     x, y = np.ones((2, 2), ctx=GPU), np.ones((2, 2), ctx=OTHER)
     host = np.ones((2, 2))
     for call in (operator.add, operator.matmul, np.maximum, lambda a, b: np.concatenate([a, b])):
-        with pytest.raises(ValueError, match=r"the operands live on gpu\(0\) and gpu\(1\): bring them together"):
+        with pytest.raises(ValueError, match=r"operands are on gpu\(0\) and gpu\(1\): move them to one device"):
             call(x, y)
-        with pytest.raises(ValueError, match=r"the operands live on gpu\(0\) and cpu\(0\)"):
+        with pytest.raises(ValueError, match=r"operands are on gpu\(0\) and cpu\(0\)"):
             call(x, host)
-    with pytest.raises(ValueError, match=r"the operands live on gpu\(0\) and gpu\(1\)"):
+    with pytest.raises(ValueError, match=r"operands are on gpu\(0\) and gpu\(1\)"):
         x += y
     assert x.tolist() == host.tolist()
 

@@ -1,4 +1,4 @@
-"""Devices in the words of other frameworks."""
+"""Devices in the dialects of other frameworks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_torch_names_devices() -> None:
     assert x.cpu().numpy().tolist() == [1.0, 1.0]
     assert torch.tensor(x).device == torch.zeros_like(x).device == torch.randn_like(x).device == x.device
     assert torch.zeros_like(x, device="cpu").device == torch.device("cpu")
-    with pytest.raises(ValueError, match=r"the operands live on gpu\(1\) and cpu\(0\)"):
+    with pytest.raises(ValueError, match=r"operands are on gpu\(1\) and cpu\(0\)"):
         x + torch.ones(2)
 
 
@@ -76,7 +76,7 @@ def test_torch_chooses_a_gpu() -> None:
     assert torch.cuda.current_device() == 1
     with pytest.raises(RuntimeError, match="no device gpu"), torch.cuda.device(5):
         pass
-    with pytest.raises(ValueError, match="set_device: cpu is no GPU"):
+    with pytest.raises(ValueError, match="set_device: cpu is not a GPU"):
         torch.cuda.set_device("cpu")
     torch.cuda.synchronize("cuda:1")
 

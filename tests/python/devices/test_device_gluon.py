@@ -36,7 +36,7 @@ def train(
     norm: bool = False,
     **options: Any,
 ) -> tuple[nn.HybridSequential, gluon.Trainer]:
-    """Train on a fixed batch, cut over the devices."""
+    """Train on a fixed batch, split over the devices."""
     npx.seed(11)
     net = network(norm)
     net.initialize(init.Xavier(), ctx=devices)
@@ -58,7 +58,7 @@ def step(net: gluon.Block, trainer: gluon.Trainer, devices: list[npx.Device]) ->
 
 
 def values(net: gluon.Block) -> list[list[numpy.ndarray]]:
-    """Give what every parameter holds, on each of its devices."""
+    """Return the values of every parameter on each of its devices."""
     return [[array.asnumpy() for array in parameter.list_data()] for parameter in net.collect_params().values()]
 
 

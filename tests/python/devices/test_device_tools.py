@@ -1,4 +1,4 @@
-"""What watches a program, on devices: refusals, traces, blockers, the search for NaN, cancelling, event loops."""
+"""Tools on devices: no_sync, traces, blockers, NaN checks, cancelling, event loops."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_gone_or_stand_twice_are_named() {
+    fn missing_and_repeated_lines_are_reported() {
         let faults = faults(ONE).unwrap();
         for (text, count) in [("    else if b {\n", 0), ("    if b {\n    if b {\n", 2)] {
             assert!(
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_fault_is_refused() {
+    fn an_incomplete_fault_is_an_error() {
         for text in ["in a.rs\n", "= a\nin a.rs\nrun b\n", "= a\nrun b\n-c\n", "= a\nin a.rs\n-c\n", "= a\nwhat\n"] {
             assert!(faults(text).is_err(), "{text}");
         }

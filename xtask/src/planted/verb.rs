@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_says_why_is_found() {
+    fn the_reason_of_a_failure_is_found() {
         let test =
             "running 1 test\n\nthread 'a' (1) panicked at a.rs:1:2:\nassertion failed: b\nnote: c\nerror: test failed";
         assert_eq!(reason(test), "assertion failed: b");

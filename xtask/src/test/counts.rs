@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_broken_lines_counted() {
+    fn names_are_parsed_and_interrupted_lines_counted() {
         let output = "running 4 tests\ntest a ... ok\ntest b - should panic ... ok\ntest c ... forerun: 3 lost\nok\ntest d ... ignored\n\
                       test e ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; finished in 0.00s\n";
         let found = of_cargo("p", output);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_pytest_are_read() {
+    fn pytest_reports_are_parsed() {
         let report = "<testsuite errors=\"0\"><testcase classname=\"t.a\" name=\"x[1]\" time=\"0.1\" /><testcase classname=\"t.a\" \
                       name=\"y\" time=\"0\"><failure message=\"&lt;skipped\">E</failure></testcase><testcase classname=\"t.a\" name=\"z\">\
                       <skipped type=\"s\" /></testcase><testcase classname=\"t\" name=\"w\"><system-out>a</system-out></testcase></testsuite>";

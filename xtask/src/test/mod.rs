@@ -4,7 +4,7 @@ mod counts;
 mod ledger;
 mod models;
 mod modes;
-mod new_row;
+mod new_op;
 mod programs;
 mod record;
 mod stages;

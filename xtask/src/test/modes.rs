@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_with_reasons() {
+    fn files_need_reasons() {
         assert_eq!(files("# why\n\na.py: waits\nb.py: writes\n").unwrap(), ["tests/python/a.py", "tests/python/b.py"]);
         assert!(files("a.py\n").is_err() && files("a.py: \n").is_err() && files("# nothing\n").is_err());
     }

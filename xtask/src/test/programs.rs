@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_run_and_one_that_dies_has_failed() {
+    fn programs_run_and_a_crash_is_a_failure() {
         let shell = |script: &str| {
             let file = PathBuf::from("/bin/sh");
             let program = TestProgram { folder: std::env::temp_dir(), target: script.to_owned(), file };

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_moved_or_new_file_is_seen() {
+    fn a_changed_moved_or_new_file_changes_the_hash() {
         let folder = std::env::temp_dir().join(format!("forerun-record-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let of = |files: &[(&str, &str)]| {

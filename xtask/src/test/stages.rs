@@ -1,9 +1,10 @@
 //! The stages, ordered so that errors are found early. All of them share one build: see [`programs`].
 
 use super::ledger::{Ledger, in_background};
+use super::new_op::{family, row};
 use super::programs::{self, TestProgram, example};
 use super::record::Covered;
-use super::{models, new_row, suites};
+use super::{models, suites};
 use crate::command::{cargo, execute, run as run_command, say, shown, tell};
 use crate::python::Environment;
 use crate::wheel;
@@ -106,8 +107,11 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
         ledger.check_and_note("kernel texts, CUDA 13", || kernel_texts(CUDA_13, extent));
     }
     ledger.check_and_note("a new row", || {
-        unless_passed(extent, Covered::new("a new row", &new_row::covered()?)?, || {
-            new_row::check(&kernel_compiler(CUDA_12)?)
+        unless_passed(extent, Covered::new("a new row", &row::covered()?)?, || row::check(&kernel_compiler(CUDA_12)?))
+    });
+    ledger.check_and_note("a new family", || {
+        unless_passed(extent, Covered::new("a new family", &family::covered()?)?, || {
+            family::check(&kernel_compiler(CUDA_12)?, &wheel::workshop()?)
         })
     });
     models::run(ledger, extent);

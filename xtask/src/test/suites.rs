@@ -5,21 +5,27 @@ use super::counts::{Outcomes, of_pytest};
 use super::ledger::Ledger;
 use super::modes;
 use super::stages::Extent;
-use crate::command::{execute, run as run_command, say, shown};
+use crate::command::{execute, program, run as run_command, run_and_read, say, shown};
 use crate::python::Environment;
 use crate::tree;
 use crate::wheel::{self, Profile};
 use std::fs;
 
 /// The folders that ruff checks.
-const PAGES: &[&str] = &["python", "tests/python", "benches"];
+const PAGES: &[&str] = &["python", "tests/python", "benches", "tour"];
+
+/// Python itself leaks, and tests ask for more memory than there is.
+const ASAN_OPTIONS: (&str, &str) = ("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1");
+
+/// The sanitizer watches Python's objects too.
+const PYTHON_MALLOC: (&str, &str) = ("PYTHONMALLOC", "malloc");
 
 /// Checks that need no build.
 pub(super) fn lint(ledger: &Ledger, environment: &Environment) {
     ledger.check("ruff check", || run_command(environment.tool("ruff", &["check", "--quiet"]).args(PAGES)));
     ledger
         .check("ruff format", || run_command(environment.tool("ruff", &["format", "--quiet", "--check"]).args(PAGES)));
-    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun"])));
+    ledger.check("mypy", || run_command(&mut environment.tool("mypy", &["--strict", "python/forerun", "tour"])));
 }
 
 /// Runs the suite, its modes, and the examples of the documentation.
@@ -53,10 +59,22 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
     }
     suite("pytest, long fuzzing", &everything, &[extent.variable()]);
     suite("pytest, long, one at a time", &alone, &[extent.variable()]);
-    if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Release)?)).is_some() {
+    if ledger.check("wheel, release", || environment.install_wheel(&wheel::build(Profile::Local)?)).is_some() {
         suite("pytest, release build", &everything, &[]);
         for (stage, variable, value) in modes::MODES {
             suite(&format!("{stage}, everything"), &everything, &[(variable, value)]);
+        }
+    }
+    if cfg!(target_os = "linux") {
+        let runtime = ledger.check("wheel, address sanitizer", || {
+            environment.install_wheel(&wheel::build_sanitized()?)?;
+            let (_, runtime) = run_and_read(&mut program("cc", &["-print-file-name=libasan.so"]))?;
+            Ok(runtime.trim().to_owned())
+        });
+        if let Some(runtime) = runtime {
+            // Where memory or stack is limited, the sanitizer itself finds none.
+            let tests = ["tests/python", "-m", "not alone", "--ignore", "tests/python/test_pressure.py"];
+            suite("pytest, address sanitizer", &tests, &[("LD_PRELOAD", &runtime), ASAN_OPTIONS, PYTHON_MALLOC]);
         }
     }
 }

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_comments_and_other_rooms_may() {
+    fn tests_comments_and_other_crates_may() {
         assert_eq!(
             found("crates/plan/src/a.rs", "// std::time\n#[cfg(test)]\nmod tests { use std::time::Instant; }"),
             0

@@ -20,7 +20,6 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn"]),
     // A frontend uses the catalogue for its functions, and `forerun` for the rest.
     ("python", &["base", "ops", "forerun"]),
-    ("capi", &["base", "ops", "forerun"]),
 ];
 
 /// Every dependency that is not allowed.
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_without_a_row_is_found() {
+    fn a_crate_without_a_row_is_found() {
         assert_eq!(found("attic", "").len(), 1);
     }
 

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_house_passes() {
+    fn a_complete_repository_passes() {
         assert_eq!(found(&pages("cargo xtask tour cargo xtask test [a](crates/a/#x) [b](https://b)")), [""; 0]);
     }
 

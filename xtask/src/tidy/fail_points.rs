@@ -48,7 +48,7 @@ mod tests {
     const TWO: &str = "pub const SITES: &[Site] = &[\n    site(\"a.b\", X, \"\"),\n    site(\"c\", X, \"\"),\n];";
 
     #[test]
-    fn table_and_marks_agree() {
+    fn table_and_uses_agree() {
         let rust = ("crates/cpu/src/a.rs", "fn f() { fail_point!(\"a.b\", e => return e); }");
         let python = ("python/forerun/a.py", "_fail.point(\"c\")");
         assert_eq!(check(&planted(&[(TABLE, TWO), rust, python], &[])), [""; 0]);

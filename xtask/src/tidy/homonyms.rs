@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_public_type_of_one_name_is_found() {
+    fn a_duplicate_public_type_name_is_found() {
         let (a, b) = (("crates/a/src/a.rs", "pub struct Plan;"), ("crates/b/src/b.rs", "pub enum Plan { A }"));
         assert_eq!(check(&planted(&[a, b], &[])).len(), 1);
         assert_eq!(check(&planted(&[a, ("crates/b/src/b.rs", "pub(crate) struct Plan;")], &[])), [""; 0]);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_that_nothing_needs_is_found() {
+    fn an_unneeded_exception_is_found() {
         let house = planted(&[("crates/forerun/src/lib.rs", "pub struct Half;")], &[]);
         assert_eq!(check(&house).len(), SHARED.len());
     }

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_covers_what_lies_in_it_and_no_neighbour() {
+    fn a_folder_covers_its_files_and_no_sibling() {
         assert!(covers("crates/c/", "crates/c/src/x.rs") && covers("crates/c", "crates/c/src/x.rs"));
         assert!(!covers("crates/c", "crates/cpu/src/x.rs"));
     }

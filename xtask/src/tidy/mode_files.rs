@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_gone_is_found() {
+    fn a_missing_file_is_found() {
         let there = ("tests/python/test_a.py", "");
         assert_eq!(check(&planted(&[there], &[(MODES, "test_a.py: waits\n")])), [""; 0]);
         for list in ["test_a.py: waits\ntest_b.py: waits\n", "test_a.py: waits\ntest_a.py: waits\n", "test_a.py\n"] {

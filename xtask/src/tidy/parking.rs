@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_funnel_and_the_tests_may() {
+    fn listed_files_and_tests_may_park() {
         let funnel = ("crates/engine/src/wait.rs", "fn f() { thread::park() }");
         let tested = ("crates/array/src/a.rs", "mod sleep;\n#[cfg(test)]\nmod tests { fn f() { rx.recv() } }");
         let house = planted(&[funnel, tested], &[(INVARIANTS, &page("crates/engine/src/wait.rs"))]);

@@ -35,7 +35,7 @@ mod tests {
     const FAULT: (&str, &str) = (TABLE, "= a is\nin crates/a/src/a.rs\nrun x\n-let b;\n");
 
     #[test]
-    fn a_fault_that_fits_passes_and_one_that_does_not_is_found() {
+    fn a_matching_fault_passes_and_a_stale_one_is_found() {
         assert_eq!(check(&planted(&[("crates/a/src/a.rs", "let b;\n")], &[PAGE, FAULT])), [""; 0]);
         for text in ["let c;\n", "let b;\nlet b;\n"] {
             assert_eq!(check(&planted(&[("crates/a/src/a.rs", text)], &[PAGE, FAULT])).len(), 1, "{text}");

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_place_and_other_rooms_may() {
+    fn the_module_itself_and_other_crates_may() {
         let text = "fn f() { x.call1(y) }";
         assert_eq!(check(&planted(&[(PLACE, text), ("crates/grad/src/a.rs", text)], &[])), [""; 0]);
         assert_eq!(check(&planted(&[("crates/python/src/a.rs", "fn f() { pycall::call(x, y) }")], &[])), [""; 0]);

@@ -12,12 +12,8 @@ const FOR_TESTS: &str = "FORERUN_TEST_";
 pub(super) fn check(house: &House) -> Vec<String> {
     let Some(front) = house.document("README.md") else { return Vec::new() };
     let mut read = BTreeMap::new();
-    let ours = house.sources.iter().filter(|source| {
-        // The tour documents settings for the reader, as README.md does.
-        let tour = source.path.starts_with("python/forerun/tour/");
-        (source.path.starts_with("crates/") || source.path.starts_with("python/")) && !tour
-    });
-    for source in ours {
+    let ours = |path: &str| path.starts_with("crates/") || path.starts_with("python/");
+    for source in house.sources.iter().filter(|source| ours(&source.path)) {
         for (line, name) in variables(&source.text) {
             read.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
         }
@@ -55,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn read_and_explained_agree() {
+    fn read_and_documented_settings_agree() {
         assert_eq!(found("env(\"FORERUN_ENGINE\"); env(\"FORERUN_TEST_TASKS\")", "| `FORERUN_ENGINE` |"), [""; 0]);
     }
 

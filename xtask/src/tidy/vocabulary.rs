@@ -10,7 +10,7 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("ndarray", "array", "the user's handle has one name in every language"),
     ("storage", "buffer", "bytes on a device"),
     ("dag", "plan", "a segment becomes a plan; tasks only know their edges"),
-    ("subgraph", "segment", "a run of records up to a structural op and its pointwise tail"),
+    ("subgraph", "segment", "a run of records that is planned together"),
     ("backlog", "window", "records submitted and not yet planned"),
     ("queue_depth", "window", "records submitted and not yet planned"),
     ("call_site", "loc", "the user's source line that submitted an op"),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_imports_are_looked_at() {
+    fn own_imports_are_checked() {
         assert_eq!(check(&planted(&[("crates/nn/src/a.rs", "use crate::tensor::Kind;")], &[])).len(), 1);
     }
 

@@ -1,9 +1,9 @@
-//! The device room: kernels, products, launches, copies and memory, against what the driver and NVIDIA's own library do.
-//! Needs a machine with a device; prints one line a measurement.
+//! The CUDA backend: kernels, products, launches, copies and memory, compared with the driver and cuBLAS. Needs a
+//! machine with a device; prints one line per measurement.
 
 mod peers;
 
-use forerun_base::{DType, Device, Layout, Result, Scalar, Shape, Solo, Team};
+use forerun_base::{DType, Device, Kind, Layout, Result, Scalar, Shape, Solo, Team};
 use forerun_cuda::{DeviceIo, Gpu, Graph, LaunchableKernel};
 use forerun_ops::Point;
 use forerun_plan::{Fill, FillKind, Instr, Kernel, Lane, Product, Program, ProgramInput, Reduce, ReduceKind, Reg};
@@ -41,7 +41,7 @@ fn line(what: &str, figure: f64, unit: &str, more: &str) {
     println!("{what:<52} {figure:>10.2} {unit:<8} {more}");
 }
 
-/// Seconds of one call, the median of several rounds of `count` calls each and a wait.
+/// Seconds per call: the median of several rounds of `count` calls and a wait.
 fn rounds(count: usize, mut call: impl FnMut() -> Result<()>, wait: impl Fn() -> Result<()>) -> Result<f64> {
     (0..3).try_for_each(|_| call())?;
     wait()?;
@@ -69,7 +69,7 @@ fn ready(kernel: &LaunchableKernel) -> f64 {
 }
 
 fn run(kernel: &LaunchableKernel, inputs: &[u64], outputs: &[u64], scalars: &[u64]) -> Result<()> {
-    // SAFETY: whoever measures has buffers of the kernel's size.
+    // SAFETY: the caller passes buffers of the kernel's size.
     unsafe { kernel.enqueue(DeviceIo { inputs, outputs, scalars, status: 0 }) }
 }
 
@@ -90,38 +90,45 @@ fn release(gpu: &Gpu, buffers: Vec<u64>, bytes: usize) -> Result<()> {
     gpu.empty_cache()
 }
 
-/// `tanh(x) * y + x * 2 - y / 3`; `salt` makes a text that nobody has compiled yet.
-fn chain(size: usize, salt: usize) -> Kernel {
+/// `op(x, y) * y + x * 2 - y / 3`; `salt` makes a text that nobody has compiled yet.
+fn chain(size: usize, op: Point, dtype: DType, salt: usize) -> Kernel {
     let shape = Shape::of(&[size]);
-    let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
-    let [x, y, a, b] = [Reg::Input(0), Reg::Input(1), Reg::Temp(0), Reg::Temp(1)];
-    let instr = |op, dst, args| Instr { op, dtype: F, out: F, dst, args };
+    let input = ProgramInput { dtype, layout: Layout::dense(shape) };
+    let carrier = dtype.carrier();
+    let [x, y, a, b] = [0, 1, 2, 3].map(Reg::Temp);
+    let instr = |op, dst, args| Instr { op, dtype: carrier, out: carrier, dst, args };
+    let cast = |from, out, dst, arg| Instr { op: Point::Cast, dtype: from, out, dst, args: [arg; 3] };
+    let divide = if dtype.kind() == Kind::Int { Point::FloorDivide } else { Point::Divide };
     let mut code = vec![
-        instr(Point::Tanh, a, [x; 3]),
+        cast(dtype, carrier, x, Reg::Input(0)),
+        cast(dtype, carrier, y, Reg::Input(1)),
+        instr(op, a, [x, y, x]),
         instr(Point::Multiply, a, [a, y, a]),
         instr(Point::Multiply, b, [x, Reg::Scalar(0), x]),
         instr(Point::Add, a, [a, b, a]),
-        instr(Point::Divide, b, [y, Reg::Scalar(1), y]),
+        instr(divide, b, [y, Reg::Scalar(1), y]),
     ];
     let mut left = salt;
     while left > 0 {
         code.push(instr([Point::Relu, Point::Abs, Point::Square][left % 3], b, [b; 3]));
         left /= 3;
     }
-    code.push(instr(Point::Subtract, Reg::Out(0), [a, b, a]));
-    Kernel::Pointwise(Program { shape, inputs: vec![input; 2], scalars: vec![F; 2], code, outputs: vec![F], temps: 2 })
+    code.push(instr(Point::Subtract, a, [a, b, a]));
+    code.push(cast(carrier, dtype, Reg::Out(0), a));
+    let (scalars, outputs) = (vec![carrier; 2], vec![dtype]);
+    Kernel::Pointwise(Program { shape, inputs: vec![input; 2], scalars, code, outputs, temps: 4 })
 }
 
-fn factors() -> [u64; 2] {
-    [Scalar::Float(2.0).to_bits(F), Scalar::Float(3.0).to_bits(F)]
+fn factors(dtype: DType) -> [u64; 2] {
+    [Scalar::Float(2.0).to_bits(dtype), Scalar::Float(3.0).to_bits(dtype)]
 }
 
 fn fused(gpu: &Arc<Gpu>) -> Result<()> {
     let size = 128 << 20;
     let buffers = filled(gpu, 3, size)?;
-    let launch = gpu.compile(&chain(size, 0));
+    let launch = gpu.compile(&chain(size, Point::Tanh, F, 0));
     ready(&launch);
-    let took = seconds(gpu, 20, || run(&launch, &buffers[..2], &buffers[2..], &factors()))?;
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..2], &buffers[2..], &factors(F)))?;
     line("tanh(x)*y + x*2 - y/3, 512 MiB arrays", 12.0 * size as f64 / took / 1e9, "GB/s", "ideal bytes");
     let shape = Shape::of(&[size]);
     let input = ProgramInput { dtype: F, layout: Layout::dense(shape) };
@@ -159,7 +166,7 @@ fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
         let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &[]))?;
         line(name, 4.0 * size as f64 / took / 1e9, "GB/s", &format!("{:.1} us", took * 1e6));
     }
-    // What feeds a reduction is evaluated where it is folded.
+    // The program that feeds a reduction is evaluated where it is folded.
     let shape = Shape::of(&[16384, 8192, 1]);
     let instr = |op, args| Instr { op, dtype: F, out: F, dst: Reg::Temp(0), args };
     let code = vec![
@@ -172,7 +179,7 @@ fn reductions(gpu: &Arc<Gpu>) -> Result<()> {
     let fed = Reduce { program, arg: Reg::Temp(0), dtype: F, kind: ReduceKind::Sum, outer, reduced, inner };
     let launch = gpu.compile(&Kernel::Reduce(fed));
     ready(&launch);
-    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors()[..1]))?;
+    let took = seconds(gpu, 20, || run(&launch, &buffers[..1], &buffers[1..], &factors(F)[..1]))?;
     line("sum of exp(x - s) along rows, 16384 x 8192", 4.0 * size as f64 / took / 1e9, "GB/s", "");
     release(gpu, buffers, size * 4)
 }
@@ -192,7 +199,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<()> {
     line("transposing copy, 8192 x 8192", 8.0 * size as f64 / took / 1e9, "GB/s", "");
     let mut host = vec![1u8; size * 4];
     for (team, threads) in [(&Solo as &dyn Team, "one thread"), (&Threads(4), "four threads")] {
-        // SAFETY: the buffers have as many bytes, and nothing else runs.
+        // SAFETY: the buffers have this many bytes, and nothing else runs.
         let there = || unsafe { gpu.copy_in(&host, buffers[0], team) };
         there()?;
         gpu.synchronize()?;
@@ -203,7 +210,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<()> {
         line("host to device, pageable, 256 MiB", rate(begun), "GB/s", threads);
         let begun = Instant::now();
         for _ in 0..5 {
-            // SAFETY: as above.
+            // SAFETY: the buffers have this many bytes, and nothing else runs.
             unsafe { gpu.copy_out(buffers[0], &mut host, team)? };
         }
         line("device to host, pageable, 256 MiB", rate(begun), "GB/s", threads);
@@ -257,7 +264,7 @@ fn products(gpu: &Arc<Gpu>) -> Result<()> {
     Ok(())
 }
 
-/// Fills square matrices with normal numbers. Half floats are drawn as floats and rounded.
+/// Fills square matrices with normal numbers. Half floats are drawn as float32 and rounded.
 fn draw(gpu: &Arc<Gpu>, dtype: DType, side: usize, matrices: &[u64]) -> Result<()> {
     let shape = Shape::of(&[side, side]);
     let drawn = if dtype == DType::BF16 { F } else { dtype };
@@ -306,7 +313,7 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     })?;
     line("the same, waited for each time", waited * 1e6, "us", "");
     let graph = Graph::capture(gpu, || (0..1000).try_for_each(|_| call()))?;
-    // SAFETY: what was captured may be launched as it was.
+    // SAFETY: the captured launches may run again, since their buffers are still valid.
     let replay = seconds(gpu, 5, || unsafe { graph.replay() })?;
     line("the same in a graph of 1000, a launch", replay / 1000.0 * 1e6, "us", "");
     gpu.synchronize()?;
@@ -314,9 +321,9 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
     gpu.free(x, 8)
 }
 
-/// The same by arrays, through the whole engine, beside raw launches in turn.
+/// The same with arrays, through the whole engine, interleaved with raw launches.
 fn arrays(raw: &Raw, address: u64) -> Result<()> {
-    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]));
+    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]))?;
     let count = 2000;
     let chain = || {
         let mut y = &x + 1.0;
@@ -360,31 +367,43 @@ fn arrays(raw: &Raw, address: u64) -> Result<()> {
     Ok(())
 }
 
+/// New chains: how long until each has its kernel, and how fast that is.
 fn compiling(gpu: &Arc<Gpu>) -> Result<()> {
-    let size = 1 << 20;
-    let buffers = filled(gpu, 3, size)?;
+    let bytes = 512 << 20;
+    let buffers = filled(gpu, 3, bytes / 4)?;
     // Every process has chains of its own.
     let salt = 243 + std::process::id() as usize % 486;
-    for n in 0..3 {
-        let kernel = chain(size, salt * 3 + n);
+    let chains = [
+        (Point::Tanh, F),
+        (Point::Tanh, F),
+        (Point::Tanh, DType::F64),
+        (Point::Tanh, DType::F16),
+        (Point::Tanh, DType::BF16),
+        (Point::Sin, F),
+        (Point::Sin, DType::F64),
+        (Point::Exp, F),
+        (Point::Power, F),
+        (Point::Fmod, F),
+        (Point::Add, F),
+        (Point::Add, DType::I8),
+        (Point::FloorDivide, DType::I32),
+        (Point::Gcd, DType::I64),
+    ];
+    for (n, (op, dtype)) in chains.into_iter().enumerate() {
+        let size = bytes / dtype.size();
+        let kernel = chain(size, op, dtype, salt * chains.len() + n);
+        let scalars = factors(dtype.carrier());
         let begun = Instant::now();
         let launch = gpu.compile(&kernel);
         let asked = begun.elapsed().as_secs_f64();
-        let stood_in = gpu.counts().generic;
-        run(&launch, &buffers[..2], &buffers[2..], &factors())?;
-        let launched = begun.elapsed().as_secs_f64();
-        let stood_in = gpu.counts().generic > stood_in;
-        while !launch.serves() {
-            std::thread::yield_now();
-        }
-        let serves = begun.elapsed().as_secs_f64();
         ready(&launch);
-        let more =
-            format!("compile() {:.2} ms, launched after {:.2} ms, generic: {stood_in}", asked * 1e3, launched * 1e3);
-        line("a new chain, until a kernel of its own serves", serves * 1e3, "ms", &more);
-        line("the same, until its fastest kernel does", begun.elapsed().as_secs_f64() * 1e3, "ms", "");
+        let there = begun.elapsed().as_secs_f64();
+        let took = seconds(gpu, 5, || run(&launch, &buffers[..2], &buffers[2..], &scalars))?;
+        let rate = 3.0 * bytes as f64 / took / 1e9;
+        let more = format!("then {rate:.0} GB/s; compile() {:.2} ms", asked * 1e3);
+        line(&format!("a new chain with {op}, {dtype}"), there * 1e3, "ms", &more);
     }
-    release(gpu, buffers, size * 4)
+    release(gpu, buffers, bytes)
 }
 
 fn memory(gpu: &Arc<Gpu>) -> Result<()> {
@@ -400,7 +419,7 @@ fn memory(gpu: &Arc<Gpu>) -> Result<()> {
     Ok(())
 }
 
-/// A team of threads made for each split.
+/// A team that spawns threads for each split.
 struct Threads(usize);
 
 impl Team for Threads {

@@ -1,4 +1,4 @@
-//! What ours is compared with: the driver's own launches, and NVIDIA's library called directly.
+//! The peers: launches with the driver alone, and cuBLAS called directly.
 
 use forerun_base::{DType, Result};
 use forerun_cuda::{Gpu, TextCompiler};
@@ -8,7 +8,7 @@ use std::time::Instant;
 /// A symbol of the first of these libraries that opens.
 fn symbol(libraries: &[&CStr], name: &CStr) -> std::result::Result<*mut c_void, String> {
     for library in libraries {
-        // SAFETY: names that end; what the libraries do when they are opened is theirs to promise.
+        // SAFETY: the names are zero-terminated; the libraries' initialisers have no preconditions.
         let found = unsafe {
             let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOW);
             if handle.is_null() { handle } else { libc::dlsym(handle, name.as_ptr()) }
@@ -20,7 +20,7 @@ fn symbol(libraries: &[&CStr], name: &CStr) -> std::result::Result<*mut c_void, 
     Err(format!("{name:?} was not found"))
 }
 
-/// Launches of the driver's, with nothing of ours around them.
+/// Launches with the driver alone.
 pub(crate) struct Raw {
     function: *mut c_void,
     stream: *mut c_void,
@@ -51,7 +51,7 @@ impl Raw {
         let text = "extern \"C\" __global__ void run(float* x, float s) { x[threadIdx.x] += s; }";
         let image = TextCompiler::open(13, &arch).and_then(|compiler| compiler.compile(text)).map_err(failed)?;
         let (mut module, mut function, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the signatures that the driver's documentation gives.
+        // SAFETY: the signatures are those of the driver's documentation.
         unsafe {
             type Load = unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> i32;
             type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const i8) -> i32;
@@ -75,7 +75,7 @@ impl Raw {
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        // SAFETY: a stream that was made above.
+        // SAFETY: the stream was created above.
         Raw::check(unsafe { (self.synchronize)(self.stream) })
     }
 
@@ -87,7 +87,7 @@ impl Raw {
     pub(crate) fn launch(&self, x: u64) -> Result<()> {
         let (mut address, mut scalar) = (x, 1f32);
         let mut params: [*mut c_void; 2] = [(&raw mut address).cast(), (&raw mut scalar).cast()];
-        // SAFETY: the kernel's two parameters, and room for two elements.
+        // SAFETY: the kernel's two parameters, and memory for two elements.
         let error = unsafe {
             (self.call)(self.function, 1, 1, 1, 2, 1, 1, 0, self.stream, params.as_mut_ptr(), std::ptr::null_mut())
         };
@@ -128,7 +128,7 @@ impl Direct {
         let libraries = [c"libcublas.so.13", c"libcublas.so.12", c"/usr/local/cuda/lib64/libcublas.so"];
         let find = |name| symbol(&libraries, name);
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the signatures that the library's documentation gives.
+        // SAFETY: the signatures are those of the library's documentation.
         unsafe {
             type Create = unsafe extern "C" fn(*mut *mut c_void) -> i32;
             let create: Create = std::mem::transmute(find(c"cublasCreate_v2")?);
@@ -143,7 +143,7 @@ impl Direct {
 
     pub(crate) fn seconds(&self, gpu: &Gpu, side: usize, [a, b, c]: [u64; 3], dtype: DType, tf32: bool) -> f64 {
         let n = side as i32;
-        // The library's numbers for the dtype of elements and for how it computes; one and zero are of the latter's dtype.
+        // The library's constants for the element type and the compute type; the factors have the latter.
         let (code, compute) = match (dtype, tf32) {
             (DType::F64, _) => (1, 70),
             (DType::BF16, _) => (14, 68),
@@ -152,7 +152,7 @@ impl Direct {
         };
         let (one, zero) = if dtype == DType::F64 { (1f64.to_bits(), 0) } else { (1f32.to_bits() as u64, 0) };
         let (one, zero): (*const u64, *const u64) = (&one, &zero);
-        // SAFETY: three square matrices; the default stream is waited for by reading a result back.
+        // SAFETY: three square matrices; reading a result back synchronizes the default stream.
         unsafe {
             let call = || {
                 let (alpha, beta) = (one.cast(), zero.cast());

@@ -90,7 +90,7 @@ impl Array {
 
     /// The same view of a value, under a cell of its own. The caller keeps the value open meanwhile.
     pub(crate) fn on_value(&self, value: &Node) -> Array {
-        // SAFETY: our own window.
+        // SAFETY: the calling thread owns this window.
         let node = unsafe { window().take_node() };
         node.open_on(value, self.cell().meta());
         Array { cell: NonNull::from(node), detached: false, ..*self }.counted()
@@ -139,6 +139,12 @@ impl Array {
 
     pub(crate) fn input(&self) -> SubmitInput<'_> {
         SubmitInput::Array(self)
+    }
+
+    /// The extents, where they lie: a shape is large to copy.
+    #[inline]
+    pub(crate) fn extents(&self) -> &Shape {
+        &self.meta().layout.shape
     }
 
     /// The extents.

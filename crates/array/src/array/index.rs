@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn as_numpy_does() {
+    fn slices_match_numpy() {
         let l = Layout::dense(Shape::of(&[4, 5]));
         let (v, o) = select(&l, &[Index::At(-1)]).unwrap();
         assert_eq!((v.shape, o), (Shape::of(&[5]), 15));

@@ -1,4 +1,4 @@
-//! The user's type: a cell and a layout over its value. Handles, views, indexing, reading, writing one element, waiting.
+//! The user's array: a cell and a layout over its value. Handles, views, indexing, element access, waiting.
 //!
 //! Invariant: views share the cell of their base, so a write through any of them is seen by all; an array never changes
 //! the value it points at while anything else can read that value.

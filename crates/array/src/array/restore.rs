@@ -33,7 +33,7 @@ impl Array {
             // Otherwise the wait itself failed, or another thread has written the array meanwhile.
             let Some((failed, last_good)) = found else { return Err(error) };
             let Some(last_good) = last_good else {
-                return Err(error.for_op("restore", "no value from before the failure is left"));
+                return Err(error.for_op("restore", "no value from before the failed write is available"));
             };
             attachments::before_write(&self.base(), "restore")?;
             let writes = last_good.writes;
@@ -50,7 +50,7 @@ impl Array {
 
     /// Points the cell at a value with the kept bytes, if it still points at the failed one.
     fn put_back(&self, failed: *const Node, last_good: LastGood) -> bool {
-        // SAFETY: our own window.
+        // SAFETY: the calling thread owns this window.
         let new = unsafe { window().take_node() };
         let generation = new.open(self.cell().meta(), 0, 0);
         self.cell().meta().note_copy();

@@ -259,7 +259,7 @@ impl Array {
     pub(crate) fn read<R>(&self, wait: &Wait<'_>, f: impl FnOnce(&Node) -> R) -> Result<R> {
         let mut f = Some(f);
         if !wait.plain {
-            self.look_around(wait)?;
+            self.run_read_hooks(wait)?;
         }
         loop {
             let seen = self.cell().with_current(|value| match value.status() {
@@ -284,7 +284,7 @@ impl Array {
 
     /// Runs the thread's hooks for reads.
     #[inline(never)]
-    fn look_around(&self, wait: &Wait<'_>) -> Result<()> {
+    fn run_read_hooks(&self, wait: &Wait<'_>) -> Result<()> {
         if read_hooks::reads_plainly() {
             return Ok(());
         }

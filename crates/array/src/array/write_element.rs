@@ -17,6 +17,7 @@ use crate::runtime::planner::Until;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::runtime;
 use crate::runtime::window::Window;
+use forerun_base::Solo;
 use forerun_engine::Status;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -97,7 +98,9 @@ pub(crate) fn compute(recipe: &Recipe, x: &Array, values: &[Arg<'_>], words: [u6
     let mut made = Element::default();
     let target = made.as_mut_ptr().cast();
     // SAFETY: all operands and the result have one element, and there is room for it.
-    let ran = catch_unwind(AssertUnwindSafe(|| unsafe { single.run(|k| elements[k].as_ptr().cast(), &words, target) }));
+    let ran = catch_unwind(AssertUnwindSafe(|| unsafe {
+        single.run(|k| elements[k].as_ptr().cast(), &words, target, &Solo)
+    }));
     // An op that fails here is submitted as usual, and fails again as a record with its line.
     matches!(ran, Ok(Ok(()))) && (store(x, &made) || catch_up(x) && caught_up(store(x, &made)))
 }

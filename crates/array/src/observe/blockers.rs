@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 /// The call name of a wait for everything.
 pub(crate) const EVERYTHING: &str = "wait_all";
 /// The call name of a submission that blocked on a full window.
-pub(crate) const HELD_BY_WINDOW: &str = "hold: window full";
+pub(crate) const HELD_BY_WINDOW: &str = "submit: window full";
 /// The call name of a submission that blocked on queued host data.
-pub(crate) const HELD_BY_HOST: &str = "hold: host data queued";
+pub(crate) const HELD_BY_HOST: &str = "submit: host data queued";
 
 /// Maximum number of lines kept; a program that compiles code line by line may have any number.
 const MOST_LINES: usize = 8192;
@@ -31,7 +31,7 @@ const MOST_LINES: usize = 8192;
 pub struct Waiting {
     /// The line that waited.
     pub loc: Loc,
-    /// What it called.
+    /// The call that waited.
     pub call: &'static str,
     /// The op whose value it waited for, and its line. Unknown for a wait for everything and for a blocked submission.
     pub origin: Origin,

@@ -46,7 +46,7 @@ struct Step {
     last_use_of: Vec<usize>,
 }
 
-/// What a function submitted.
+/// The ops that a function submitted, for replay.
 pub struct CapturedProgram {
     inputs: Vec<Arc<Meta>>,
     outside: Vec<Array>,
@@ -216,7 +216,7 @@ impl CapturedProgram {
         let fits = inputs.len() == self.inputs.len()
             && inputs.iter().zip(&self.inputs).all(|(x, meta)| std::ptr::eq(x.meta(), &**meta));
         if !fits {
-            let text = "a captured function is replayed on inputs of the shapes and dtypes it was captured with";
+            let text = "the inputs of a replay must have the shapes and dtypes of the capture";
             return Err(Error::new(ErrorKind::Value, text).in_op("replay"));
         }
         let mut results: Vec<Option<Array>> = Vec::with_capacity(self.results);

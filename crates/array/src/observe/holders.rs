@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_comes_first_and_the_empty_are_left_out() {
+    fn the_largest_holder_comes_first_and_empty_ones_are_omitted() {
         let holders = Holders::default();
         let (here, there) = (Loc::from_id(1), Loc::from_id(2));
         holders.account("add", here).take(10);

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The checks of an op: scalars that state whether all elements are finite.
-struct Question {
+struct Check {
     origin: Origin,
     dtype: DType,
     shape: Shape,
@@ -30,7 +30,7 @@ struct Question {
 /// Checks every op that its thread submits.
 #[derive(Default)]
 struct Detector {
-    questions: RefCell<VecDeque<Question>>,
+    checks: RefCell<VecDeque<Check>>,
     found: RefCell<Option<Error>>,
     /// The first nonfinite result was found: no more checks are submitted.
     over: Cell<bool>,
@@ -53,7 +53,7 @@ fn set_detects(on: bool) {
 /// Starts the detection on the calling thread.
 pub fn start_detecting() -> Result<()> {
     if detects_nonfinite() {
-        return Err(Error::new(ErrorKind::Runtime, "is on already").in_op("detect_nonfinite"));
+        return Err(Error::new(ErrorKind::Runtime, "is already on").in_op("detect_nonfinite"));
     }
     let detector = Rc::new(Detector::default());
     DETECTOR.set(Some(detector.clone()));
@@ -69,7 +69,7 @@ pub fn stop_detecting(wait: &Wait<'_>) -> Result<()> {
     set_detects(false);
     let observer: Rc<dyn Observer> = detector.clone();
     remove_observer(&observer);
-    detector.tell(wait)
+    detector.report(wait)
 }
 
 /// Ends the detection on the calling thread without waiting or reporting.
@@ -101,25 +101,25 @@ pub fn detect_nonfinite<R>(f: impl FnOnce() -> R) -> Result<R> {
 
 /// Called when the thread reads: fails if a nonfinite result was found that no read has reported.
 pub(crate) fn check(wait: &Wait<'_>) -> Result<()> {
-    if detects_nonfinite() { look(wait) } else { Ok(()) }
+    if detects_nonfinite() { report_now(wait) } else { Ok(()) }
 }
 
 #[cold]
-fn look(wait: &Wait<'_>) -> Result<()> {
+fn report_now(wait: &Wait<'_>) -> Result<()> {
     let Some(detector) = DETECTOR.with_borrow(Clone::clone) else { return Ok(()) };
     // Off meanwhile, because this reads the checks.
     set_detects(false);
-    let told = detector.tell(wait);
+    let reported = detector.report(wait);
     set_detects(true);
-    told
+    reported
 }
 
 impl Detector {
-    fn tell(&self, wait: &Wait<'_>) -> Result<()> {
+    fn report(&self, wait: &Wait<'_>) -> Result<()> {
         while !self.over.get() {
-            let Some(question) = self.questions.borrow_mut().pop_front() else { break };
-            if let Err(interrupted) = unobserved(|| self.hear(&question, wait)) {
-                self.questions.borrow_mut().push_front(question);
+            let Some(check) = self.checks.borrow_mut().pop_front() else { break };
+            if let Err(interrupted) = unobserved(|| self.read_check(&check, wait)) {
+                self.checks.borrow_mut().push_front(check);
                 return Err(interrupted);
             }
         }
@@ -130,49 +130,49 @@ impl Detector {
     }
 
     /// Reads the results of a check; fails only if that is interrupted.
-    fn hear(&self, question: &Question, wait: &Wait<'_>) -> Result<()> {
-        let finite = |answer: &Array| match answer.item_with(&Wait { allowed: true, ..*wait }) {
+    fn read_check(&self, check: &Check, wait: &Wait<'_>) -> Result<()> {
+        let finite = |flag: &Array| match flag.item_with(&Wait { allowed: true, ..*wait }) {
             Ok(item) => Ok(item.as_f64() != 0.0),
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
             // A failed value is reported by its own reader.
             Err(_) => Ok(true),
         };
-        if finite(&question.result)? {
+        if finite(&check.result)? {
             return Ok(());
         }
-        for input in &question.inputs {
+        for input in &check.inputs {
             if !finite(input)? {
                 return Ok(());
             }
         }
-        let Origin { op, loc } = question.origin;
-        let (dtype, shape) = (question.dtype, question.shape);
-        let text = format!("made a NaN or an infinity out of finite numbers, in {dtype} of shape {shape}");
+        let Origin { op, loc } = check.origin;
+        let (dtype, shape) = (check.dtype, check.shape);
+        let text = format!("produced a NaN or an infinity from finite numbers, in {dtype} of shape {shape}");
         *self.found.borrow_mut() = Some(Error::new(ErrorKind::Float, text).in_op(op).submitted_at(loc));
         self.over.set(true);
         Ok(())
     }
 
     /// Reads finished checks, so that they do not pile up in a long program.
-    fn hear_settled(&self) {
+    fn read_settled(&self) {
         let is_settled = |x: &Array| x.cell().with_current(|value| value.is_settled());
         loop {
-            let mut questions = self.questions.borrow_mut();
-            if !questions.front().is_some_and(|q| is_settled(&q.result) && q.inputs.iter().all(is_settled)) {
+            let mut checks = self.checks.borrow_mut();
+            if !checks.front().is_some_and(|q| is_settled(&q.result) && q.inputs.iter().all(is_settled)) {
                 return;
             }
-            let Some(question) = questions.pop_front() else { return };
-            drop(questions);
+            let Some(check) = checks.pop_front() else { return };
+            drop(checks);
             set_detects(false);
             // An interrupt is impossible, because this does not wait.
-            let _ = unobserved(|| self.hear(&question, &Wait::default()));
+            let _ = unobserved(|| self.read_check(&check, &Wait::default()));
             set_detects(true);
         }
     }
 }
 
 /// Submits a check that all elements are finite, a scalar; `None` if they always are.
-fn ask(x: &Array, loc: Loc) -> Option<Array> {
+fn submit_check(x: &Array, loc: Loc) -> Option<Array> {
     if x.dtype().kind() != Kind::Float || x.size() == 0 {
         return None;
     }
@@ -199,14 +199,14 @@ impl Observer for Detector {
         // Checks are not part of the program: no tape and no capture may see them.
         unobserved(|| {
             let result = note.freeze_result();
-            let Some(result) = ask(&result, note.loc) else { return };
-            let inputs = note.inputs.iter().filter_map(|x| ask(x, note.loc)).collect();
+            let Some(result) = submit_check(&result, note.loc) else { return };
+            let inputs = note.inputs.iter().filter_map(|x| submit_check(x, note.loc)).collect();
             let origin = Origin { op: note.signature.op.name(), loc: note.loc };
             let out = &note.signature.out;
-            let question = Question { origin, dtype: out.dtype, shape: out.shape(), result, inputs };
-            self.questions.borrow_mut().push_back(question);
+            let check = Check { origin, dtype: out.dtype, shape: out.shape(), result, inputs };
+            self.checks.borrow_mut().push_back(check);
         });
-        self.hear_settled();
+        self.read_settled();
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_answered_is_let_go() {
+    fn finished_checks_are_dropped() {
         let loc = Loc::caller();
         let mut x = ops::full(&[2], Scalar::Float(1.0), DType::F32, loc).unwrap();
         start_detecting().unwrap();
@@ -226,13 +226,13 @@ mod tests {
                 std::thread::yield_now();
             }
         }
-        let open = DETECTOR.with_borrow(|detector| detector.as_ref().unwrap().questions.borrow().len());
-        assert!(open <= 2, "{open} questions are open");
+        let open = DETECTOR.with_borrow(|detector| detector.as_ref().unwrap().checks.borrow().len());
+        assert!(open <= 2, "{open} checks are open");
         stop_detecting(&Wait::default()).unwrap();
     }
 
     #[test]
-    fn the_line_is_named_in_rust_too() {
+    fn errors_name_the_rust_line() {
         let found = detect_nonfinite(|| {
             let zero = ops::full(&[2], Scalar::Float(0.0), DType::F32, Loc::caller()).unwrap();
             zero.log()

@@ -55,7 +55,7 @@ thread_local! {
 /// Sets the flag in the window, for submissions, and in the read hooks, for reads. Returns the previous setting.
 fn set_observed(on: bool) -> bool {
     read_hooks::set(read_hooks::OBSERVED, if on { read_hooks::OBSERVED } else { 0 });
-    // SAFETY: our own window; no other reference to the owner's part is alive, and none is kept.
+    // SAFETY: the calling thread owns this window; no other reference to the owner's part is alive, and none is kept.
     std::mem::replace(&mut unsafe { window().owner() }.observed, on)
 }
 

@@ -32,7 +32,7 @@ pub enum EventKind {
     Planned {
         /// The id of the task.
         task: u64,
-        /// Its age: older tasks go first.
+        /// Its age: older tasks go first; 0 if a waiter ran it at once.
         age: u64,
     },
     /// A task, or a record inline, ran, from its start to its end.
@@ -209,7 +209,7 @@ fn open_ring() -> Arc<Mutex<Ring>> {
 pub fn start_trace(most: usize) -> Result<()> {
     let mut rings = RINGS.lock();
     if rings.start.is_some() {
-        return Err(Error::new(ErrorKind::Runtime, "a trace is on already").in_op("start_trace"));
+        return Err(Error::new(ErrorKind::Runtime, "a trace is already running").in_op("start_trace"));
     }
     rings.most = most;
     // Only the list refers to the rings of threads that have ended.
@@ -225,7 +225,7 @@ pub fn start_trace(most: usize) -> Result<()> {
 /// Stops the trace and returns its events by thread.
 pub fn stop_trace() -> Result<Vec<Track>> {
     let Some(start) = RINGS.lock().start.take() else {
-        return Err(Error::new(ErrorKind::Runtime, "no trace is on").in_op("stop_trace"));
+        return Err(Error::new(ErrorKind::Runtime, "no trace is running").in_op("stop_trace"));
     };
     // A planning thread records its events before it releases the planner, although what it planned may already have
     // run. It may need to open its first ring for that, so the rings are not locked meanwhile.
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_win() {
+    fn the_newest_events_are_kept() {
         let now = Instant::now();
         let wait = |age: u64| {
             let (parked, helped, time) = (Duration::from_nanos(age), Duration::ZERO, Duration::ZERO);
@@ -367,6 +367,6 @@ mod tests {
             .collect();
         assert_eq!(kept, [2, 3, 4]);
         ring.push(wait(9));
-        assert!(ring.empty(0).is_empty(), "no trace, no room");
+        assert!(ring.empty(0).is_empty(), "without a trace there is no room");
     }
 }

@@ -45,7 +45,7 @@ fn counted(items: &[Item], counts: &[usize], loc: Loc) -> Result<Vec<Item>> {
     for item in items {
         match (item, counts.as_slice().first()) {
             (Item::Mask(mask), Some(_)) => {
-                let count = *counts.next().expect("it was just looked at");
+                let count = *counts.next().expect("there is a count per mask");
                 let rows = nonzero(mask, count, loc)?;
                 if mask.ndim() == 0 {
                     all.push(Item::Truth(count > 0));
@@ -84,15 +84,20 @@ fn transfer_to(x: &Array, home: &Array, loc: Loc) -> Result<Array> {
 /// The integer array that is the whole index, if kernels can read it as it is and the axis is not empty.
 fn sole<'a>(x: &Array, items: &'a [Item]) -> Option<&'a Array> {
     match items {
-        [Item::Places(indices)]
-            if matches!(indices.dtype(), DType::I32 | DType::I64)
-                && indices.device() == x.device()
-                && x.shape().first().is_some_and(|extent| *extent > 0) =>
-        {
-            Some(indices)
-        }
+        [Item::Places(indices)] if names_rows(x, indices) => Some(indices),
         _ => None,
     }
+}
+
+fn names_rows(x: &Array, indices: &Array) -> bool {
+    matches!(indices.dtype(), DType::I32 | DType::I64)
+        && indices.device() == x.device()
+        && x.extents().first().is_some_and(|extent| *extent > 0)
+}
+
+/// The rows that an array of integers names, copied, if kernels read it as it is and there is something to name.
+pub fn get_rows(x: &Array, indices: &Array, loc: Loc) -> Option<Result<Array>> {
+    names_rows(x, indices).then(|| take(x, indices, 0, Beyond::Raise, loc).map_err(|e| e.in_op("getitem")))
 }
 
 /// A copy of the elements that an index selects. `counts` are those of the masks that [`uncounted`] returned.
@@ -104,7 +109,7 @@ pub fn getitem(x: &Array, items: &[Item], counts: &[usize], loc: Loc) -> Result<
         let items = as_places(items, x, loc)?;
         let masks: Vec<&Array> = uncounted(&items, false);
         if masks.len() != counts.len() {
-            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+            return Err(Error::new(ErrorKind::Runtime, "the number of true elements of a mask is missing"));
         }
         if uncounted(&items, true).is_empty() && masks.len() == 1 {
             let laid = Laid::new(x, &items, loc)?;
@@ -226,7 +231,7 @@ pub fn setitem(x: &Array, items: &[Item], counts: &[usize], value: Arg<'_>, loc:
     let named = || -> Result<()> {
         let items = as_places(items, x, loc)?;
         if uncounted(&items, true).len() != counts.len() {
-            return Err(Error::new(ErrorKind::Runtime, "a mask was not counted"));
+            return Err(Error::new(ErrorKind::Runtime, "the number of true elements of a mask is missing"));
         }
         let laid = Laid::new(x, &counted(&items, counts, loc)?, loc)?;
         let value = as_value(value, x, loc)?;

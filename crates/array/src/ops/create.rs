@@ -12,19 +12,39 @@ use crate::runtime::node::INLINE;
 use crate::runtime::recipe::Recipe;
 use crate::runtime::submit::submit;
 use crate::runtime::window::window;
-use forerun_base::{DType, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
+use forerun_base::{DType, Device, Error, ErrorKind, Kind, Layout, Loc, Result, Scalar, Shape, Solo, fail_point};
 use forerun_ops::{FillKind, Op, Point, infer};
 use forerun_plan::{Attrs, Instr, Io, Kernel, Meta, Program, ProgramInput, Reg, Signature};
 
-fn fill(kind: FillKind, shape: Shape, dtype: DType, words: [u64; 2], loc: Loc) -> Array {
-    let meta = Meta::dense(dtype, shape, current_device());
-    let key = (Op::Fill(kind).code(), [meta.id, 0, 0]);
-    // SAFETY: our own window; interning does not touch it.
+fn fill(kind: FillKind, shape: &[usize], dtype: DType, words: [u64; 2], loc: Loc) -> Result<Array> {
+    Ok(submit(fill_recipe(kind, shape, dtype)?, &[], words, loc))
+}
+
+/// In the keys of the memo: extents follow. No id of a meta is as large.
+const EXTENTS: u64 = 1 << 59;
+
+/// The recipe of an array from parameters on the current device. Those of at most two dimensions are found in the memo by
+/// their extents, without making a shape.
+fn fill_recipe(kind: FillKind, shape: &[usize], dtype: DType) -> Result<&'static Recipe> {
+    let device = current_device();
+    let meta = || Shape::new(shape).map(|shape| Meta::dense(dtype, shape, device));
+    let make = |meta: &Meta| Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, meta));
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
-    let made: std::result::Result<_, std::convert::Infallible> =
-        owner.recipe(key, || Ok((Recipe::of(Signature::of(Op::Fill(kind), &[], Attrs::None, &meta)), dtype)));
-    let Ok((recipe, _)) = made;
-    submit(recipe, &[], words, loc)
+    let code = Op::Fill(kind).code();
+    let (recipe, _) = if let [] | [_] | [_, _] = shape {
+        let place = match device {
+            Device::Cpu(number) => number as u64,
+            Device::Gpu(number) => 0x100 | number as u64,
+        };
+        let extent = |axis: usize| shape.get(axis).map_or(0, |extent| *extent as u64);
+        let first = EXTENTS | (shape.len() as u64) << 32 | (dtype as u64) << 16 | place;
+        owner.recipe((code, [first, extent(0), extent(1)]), || meta().map(|meta| (make(&meta), dtype)))?
+    } else {
+        let meta = meta()?;
+        owner.recipe((code, [meta.id, 0, 0]), || Ok::<_, Error>((make(&meta), dtype)))?
+    };
+    Ok(recipe)
 }
 
 /// A 0-d array of one element, for scalars that do not fit into a record.
@@ -42,24 +62,23 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, loc: Loc) -> Result<Ar
     }
     infer::check_cast(value.default_dtype(), dtype).map_err(|e| e.in_op("full"))?;
     let bits = value.to_bits_checked(dtype).map_err(|e| e.in_op("full"))?;
-    Ok(fill(FillKind::Full, Shape::new(shape)?, dtype, [bits, 0], loc))
+    fill(FillKind::Full, shape, dtype, [bits, 0], loc)
 }
 
 /// An array whose elements are uninitialised. On the host they hold whatever the memory held. That is sound: blocks of
-/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans, which are
-/// set to false. Elements on a device are set to zero, and so are those whose creation a capture or a trace sees.
+/// the pool are pages that the system zeroed, and every bit pattern is a valid element except for booleans. Booleans,
+/// small arrays and arrays on a device are zero, and so are those whose creation a capture or a trace sees.
 pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
-    let shape = Shape::new(shape).map_err(|e| e.in_op("empty"))?;
-    let meta = Meta::dense(dtype, shape.checked().map_err(|e| e.in_op("empty"))?, current_device());
+    let meta = &fill_recipe(FillKind::Full, shape, dtype).map_err(|e| e.in_op("empty"))?.signature.out;
     let seen = read_hooks::bits(read_hooks::OBSERVED) != 0 || submissions::is_on() || trace::is_on();
     if dtype == DType::Bool || meta.bytes <= INLINE || !meta.device.is_host() || seen {
-        return full(&shape, Scalar::Int(0), dtype, loc);
+        return full(shape, Scalar::Int(0), dtype, loc);
     }
-    let no_memory = || no_memory(meta.bytes).in_op("empty").submitted_at(loc);
-    let buffer = Buffer::alloc(meta.bytes, "empty", loc).ok_or_else(no_memory)?;
-    // SAFETY: our own window.
+    let no_memory = || no_memory(None, meta.bytes).in_op("empty").submitted_at(loc);
+    let buffer = Buffer::alloc(None, meta.bytes, "empty", loc).ok_or_else(no_memory)?;
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
-    let generation = node.open(&meta, 1, 0);
+    let generation = node.open(meta, 1, 0);
     node.begin(generation);
     let array = Array::own(node);
     node.set_buffer(buffer);
@@ -71,7 +90,7 @@ pub fn empty(shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
 pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, loc: Loc) -> Result<Array> {
     let all = [start, stop, step];
     if all.iter().any(|s| s.kind() == Kind::Complex) {
-        return Err(Error::new(ErrorKind::Type, "complex numbers have no order to go by").in_op("arange"));
+        return Err(Error::new(ErrorKind::Type, "complex arguments are not supported").in_op("arange"));
     }
     let float = all.iter().any(|s| s.kind() == Kind::Float);
     let large = all.iter().any(|s| matches!(s, Scalar::Large(_)));
@@ -98,7 +117,7 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     }
     let count = count.max(0.0);
     if dtype == DType::Bool && count > 2.0 {
-        let text = format!("truth values are at most two, not {count}");
+        let text = format!("a bool range has at most 2 elements, got {count}");
         return Err(Error::new(ErrorKind::Type, text).in_op("arange"));
     }
     let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
@@ -119,12 +138,12 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
             words[1] = bits(second)?.wrapping_sub(words[0]);
         }
     }
-    Ok(fill(FillKind::Arange, Shape::of(&[count as usize]), dtype, words, loc))
+    fill(FillKind::Arange, &[count as usize], dtype, words, loc)
 }
 
 /// Ones on the k-th diagonal.
 pub fn eye(n: usize, m: usize, k: isize, dtype: DType, loc: Loc) -> Result<Array> {
-    Ok(fill(FillKind::Eye, Shape::new(&[n, m])?, dtype, [k as i64 as u64, 0], loc))
+    fill(FillKind::Eye, &[n, m], dtype, [k as i64 as u64, 0], loc)
 }
 
 fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array> {
@@ -134,10 +153,10 @@ fn draw(kind: FillKind, shape: &[usize], dtype: DType, loc: Loc) -> Result<Array
     }
     let shape = Shape::new(shape).map_err(|e| e.in_op(name))?;
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let stream = &mut unsafe { window.owner() }.random;
     let words = stream.draw(window.number, forerun_cpu::blocks_for(kind, dtype, shape.size()));
-    Ok(fill(kind, shape, dtype, words, loc))
+    fill(kind, &shape, dtype, words, loc)
 }
 
 /// The immediates of a record that is submitted again: new random numbers for a draw, unchanged otherwise.
@@ -145,7 +164,7 @@ pub(crate) fn redraw(signature: &Signature, words: [u64; 2]) -> [u64; 2] {
     match signature.op {
         Op::Fill(kind @ (FillKind::Normal | FillKind::Uniform)) => {
             let window = window();
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, forerun_cpu::blocks_for(kind, signature.out.dtype, signature.out.size))
         }
@@ -226,19 +245,19 @@ fn just_below(number: f64, dtype: DType) -> f64 {
 pub unsafe fn from_host(ptr: *const u8, dtype: DType, layout: Layout, loc: Loc) -> Result<Array> {
     fail_point!("host.in", error => return Err(error.in_op("array").submitted_at(loc)));
     let meta = Meta::dense(dtype, layout.shape, host_device());
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);
     let array = Array::own(node);
     let target = if meta.bytes > INLINE {
-        match Buffer::alloc(meta.bytes, "array", loc) {
+        match Buffer::alloc(None, meta.bytes, "array", loc) {
             Some(buffer) => {
                 node.set_buffer(buffer);
                 node.data()
             }
             None => {
-                let error = no_memory(meta.bytes).in_op("array").submitted_at(loc);
+                let error = no_memory(None, meta.bytes).in_op("array").submitted_at(loc);
                 node.publish_failed(generation, error.clone(), None);
                 return Err(error);
             }

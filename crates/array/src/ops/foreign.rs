@@ -28,7 +28,7 @@ pub unsafe fn from_device(address: *mut u8, dtype: DType, layout: Layout, device
     };
     // A value is dense: it spans all elements from the lowest to the highest address, and the layout is a view of it.
     let meta = Meta::dense(dtype, Shape::of(&[(high - low + 1) as usize]), device);
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window().take_node() };
     let generation = node.open(&meta, 1, 0);
     node.begin(generation);

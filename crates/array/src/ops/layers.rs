@@ -160,7 +160,7 @@ pub fn fully_connected(x: &Array, weight: &Array, bias: Option<&Array>, flatten:
 pub fn one_hot(indices: &Array, depth: usize, on: Scalar, off: Scalar, dtype: DType, loc: Loc) -> Result<Array> {
     let t = Terms { op: "one_hot", loc };
     if indices.ndim() == forerun_base::MAX_RANK {
-        return Err(t.value(format!("no room for one more dimension in {}", indices.shape())));
+        return Err(t.value(format!("cannot add a dimension to shape {}", indices.shape())));
     }
     on_device(indices.device(), || {
         let row = super::arange(Scalar::Int(0), Scalar::Int(depth as i64), Scalar::Int(1), None, loc)?;

@@ -38,8 +38,8 @@ fn infer(point: Point, args: &[Arg<'_>], target: Option<DType>) -> Result<Made> 
     Ok((Recipe::of(Signature::of(Op::Point(point), &metas, attrs, &out)), types.compute))
 }
 
-/// The scalar arguments as bits, in the computation dtype.
-#[inline]
+/// The scalars of the arguments as bits, in the dtype computed in.
+#[inline(always)]
 fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]> {
     // Two variables instead of an array, so that they stay in registers.
     let (mut first, mut second) = (0, 0);
@@ -68,27 +68,22 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
     Ok([first, second])
 }
 
-/// Submits a pointwise op of the catalogue.
-#[inline]
+/// A pointwise op of the catalogue.
+///
+/// This must be inlined into its caller, which makes the handle where it is to be: the node comes back in a register, while a
+/// handle would come back through memory and be read before its parts have left the processor's store buffer.
+#[inline(always)]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
-    if let &[base, exponent] = args {
-        if let Some((point, x)) = simpler(point, base, exponent) {
-            return pointwise(point, &[Arg::Array(x)], loc);
-        }
-        if let Some(x) = cubed(point, base, exponent) {
-            let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
-            return pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(&square)], loc);
-        }
-    }
-    if let Some(Arg::Array(x)) = args.iter().find(|arg| matches!(arg, Arg::Array(_)))
-        && !x.meta().dense
-        && let Some(order) = element_order(point, x, args)
-    {
-        return in_element_order(point, args, &order, loc);
-    }
-    // The handle is constructed here, in its final place: a node pointer is returned in a register, a handle would be
-    // copied.
-    match submit_plain(point, args, loc)? {
+    let submitted = if let Ok(args) = <&[Arg<'_>; 2]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else if let Ok(args) = <&[Arg<'_>; 1]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else if let Ok(args) = <&[Arg<'_>; 3]>::try_from(args) {
+        submit_plain(point, args, loc)
+    } else {
+        Ok(None)
+    };
+    match submitted? {
         Some(node) => Ok(Array::own(node)),
         None => special(point, args, loc),
     }
@@ -135,14 +130,14 @@ fn in_element_order(point: Point, args: &[Arg<'_>], order: &[isize], loc: Loc) -
 /// in NumPy, the power by 1/2 is the square root, for minus infinity too.
 #[inline]
 pub(crate) fn simpler<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Array)> {
-    if matches!(point, Point::Power | Point::FloatPower) { simpler_power(base, exponent) } else { None }
+    if is_power(point) { simpler_power(base, exponent) } else { None }
 }
 
 /// The array whose third power this is. It is computed by two products, which are exact wherever the result is an
 /// integer of the format.
 #[inline]
 pub(crate) fn cubed<'a>(point: Point, base: Arg<'a>, exponent: Arg<'a>) -> Option<&'a Array> {
-    if !matches!(point, Point::Power | Point::FloatPower) {
+    if !is_power(point) {
         return None;
     }
     match (base, exponent) {
@@ -178,38 +173,57 @@ fn simpler_power<'a>(base: Arg<'a>, exponent: Arg<'a>) -> Option<(Point, &'a Arr
     }
 }
 
-/// Submits a pointwise op; returns `None` if its scalars do not fit into a record.
-fn submit_plain(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Option<&'static Node>> {
-    if args.len() > 3 {
-        return Err(Error::new(ErrorKind::Type, "too many arguments").in_op(point.row().name));
+/// Submits a pointwise op; `None` if it needs more than a record, or another op takes its place.
+#[inline(never)]
+fn submit_plain<const N: usize>(point: Point, args: &[Arg<'_>; N], loc: Loc) -> Result<Option<&'static Node>> {
+    let first = args.iter().find_map(|arg| match arg {
+        Arg::Array(x) => Some(*x),
+        Arg::Scalar(_) => None,
+    });
+    match first {
+        Some(x) if x.meta().dense && !is_power(point) => submit_as_given(point, args, x, loc),
+        _ => Ok(None),
     }
+}
+
+/// Submits a pointwise op on its arguments as they lie; `None` if its numbers need more than a record.
+#[inline(always)]
+fn submit_as_given<const N: usize>(
+    point: Point,
+    args: &[Arg<'_>; N],
+    first: &Array,
+    loc: Loc,
+) -> Result<Option<&'static Node>> {
     let mut key: MemoKey = (Op::Point(point).code() | default_width(), [0; 3]);
-    let mut arrays = [None; 3];
+    let mut inputs = [SubmitInput::Array(first); N];
     let mut count = 0;
-    for (i, arg) in args.iter().enumerate() {
-        key.1[i] = match arg {
+    for (word, arg) in key.1.iter_mut().zip(args) {
+        *word = match arg {
             Arg::Array(array) => {
-                arrays[count] = Some(SubmitInput::Array(array));
+                inputs[count] = SubmitInput::Array(array);
                 count += 1;
                 array.meta().id
             }
             Arg::Scalar(s) => Meta::SCALARS + s.kind() as u64,
         };
     }
-    let Some(first) = arrays[0] else {
-        let text = "at least one argument must be an array";
-        return Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
-    };
-    let inputs = arrays.map(|a| a.unwrap_or(first));
     let window = window();
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window.owner() };
     let (recipe, compute) = owner.recipe(key, || infer(point, args, None))?;
-    if is_beyond(point, args, compute) || is_wide(args, compute) {
-        return Ok(None);
+    let mut words = [0; 2];
+    if count < N {
+        if is_beyond(point, args, compute) || is_wide(args, compute) {
+            return Ok(None);
+        }
+        words = immediates(point, args, compute)?;
     }
-    let words = immediates(point, args, compute)?;
     Ok(Some(submit_node(window, recipe, &inputs[..count], words, loc)))
+}
+
+#[inline]
+fn is_power(point: Point) -> bool {
+    matches!(point, Point::Power | Point::FloatPower)
 }
 
 /// Whether it compares integers with a number that their dtype cannot represent.
@@ -228,7 +242,35 @@ fn is_wide(args: &[Arg<'_>], compute: DType) -> bool {
 
 /// The cases that [`submit_plain`] does not handle.
 #[cold]
+#[inline(never)]
 fn special(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
+    let wrong = |text: &str| Err(Error::new(ErrorKind::Type, text).in_op(point.row().name));
+    let Some(first) = args.iter().find_map(|arg| if let Arg::Array(x) = arg { Some(*x) } else { None }) else {
+        return wrong("at least one argument must be an array");
+    };
+    if let &[base, exponent] = args {
+        if let Some((point, x)) = simpler(point, base, exponent) {
+            return pointwise(point, &[Arg::Array(x)], loc);
+        }
+        if let Some(x) = cubed(point, base, exponent) {
+            let square = pointwise(Point::Square, &[Arg::Array(x)], loc)?;
+            return pointwise(Point::Multiply, &[Arg::Array(x), Arg::Array(&square)], loc);
+        }
+    }
+    if !first.meta().dense
+        && let Some(order) = element_order(point, first, args)
+    {
+        return in_element_order(point, args, &order, loc);
+    }
+    let submitted = match *args {
+        [x] => submit_as_given(point, &[x], first, loc),
+        [x, y] => submit_as_given(point, &[x, y], first, loc),
+        [x, y, z] => submit_as_given(point, &[x, y, z], first, loc),
+        _ => return wrong("too many arguments"),
+    };
+    if let Some(node) = submitted? {
+        return Ok(Array::own(node));
+    }
     let (_, compute) = infer(point, args, None)?;
     if is_beyond(point, args, compute) {
         compare_beyond(point, args, compute, loc)
@@ -302,7 +344,7 @@ pub(crate) fn in_place_recipe(point: Point, x: &Array, values: &[Arg<'_>]) -> Re
         };
     }
     let args = &args[..1 + values.len()];
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, compute) = owner.recipe(key, || infer_in_place(point, x, args))?;
     Ok((recipe, immediates(point, args, compute)?))
@@ -346,7 +388,7 @@ pub fn cast(x: &Array, dtype: DType, loc: Loc) -> Result<Array> {
         return copy(x, loc);
     }
     let key = (Op::Point(Point::Cast).code(), [x.meta().id, dtype as u64, 0]);
-    // SAFETY: our own window; `infer` does not touch it.
+    // SAFETY: the calling thread owns this window, and `infer` does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || infer(Point::Cast, &[Arg::Array(x)], Some(dtype)))?;
     Ok(submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc))

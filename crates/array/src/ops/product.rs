@@ -25,7 +25,7 @@ pub fn matmul(a: &Array, b: &Array, loc: Loc) -> Result<Array> {
         return complex::matmul_parts(a, b, loc);
     }
     let key = (Op::Matmul.code(), [a.meta().id, b.meta().id, 0]);
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || {
         let types = infer::matmul((a.dtype(), a.shape()), (b.dtype(), b.shape()))?;

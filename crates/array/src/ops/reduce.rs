@@ -14,19 +14,19 @@ use std::borrow::Cow;
 /// Reduces over `axes`, or over all of them. The index kinds (argmin, argmax) take one axis or all.
 pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: bool, loc: Loc) -> Result<Array> {
     let name = Op::Reduce(kind).name();
-    let shape = x.shape();
-    let mask = infer::axes_mask(&shape, axes).map_err(|e| e.in_op(name))?;
+    let shape = x.extents();
+    let mask = infer::axes_mask(shape, axes).map_err(|e| e.in_op(name))?;
     if matches!(kind, ReduceKind::ArgMax | ReduceKind::ArgMin) && axes.is_some_and(|a| a.len() != 1) {
-        return Err(Error::new(ErrorKind::Type, "takes one axis or none").in_op(name));
+        return Err(Error::new(ErrorKind::Type, "takes a single axis or none").in_op(name));
     }
     if x.dtype().kind() == Kind::Complex {
         return complex::reduce_parts(kind, x, mask, keepdims, loc);
     }
     let key = (Op::Reduce(kind).code(), [x.meta().id, mask as u64, keepdims as u64]);
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, result) = owner.recipe(key, || {
-        let (compute, result, out) = infer::reduce(kind, x.dtype(), &shape, mask, keepdims)?;
+        let (compute, result, out) = infer::reduce(kind, x.dtype(), shape, mask, keepdims)?;
         // The kernel returns the dtype that it reduces in.
         let made = if result.carrier() == compute { compute } else { result };
         let out = Meta::dense(made, out, x.device());

@@ -46,7 +46,7 @@ pub(crate) fn routine_with(
     let window = window();
     let home = inputs.first().map_or_else(current_device, |x| x.device());
     let key = ListKey::new(Op::Routine(routine), home, inputs.iter().map(|x| x.meta().id), attributes);
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
         let operands: SmallVec<[SubmitInput<'_>; 4]> = inputs.iter().map(|x| x.input()).collect();
         let out = &recipe.signature.out;
@@ -74,7 +74,7 @@ pub(crate) fn routine_with(
     let immediates = immediates.unwrap_or_else(|| draw(routine, &(dtype, shape)));
     let recipe = Recipe::of(signature);
     let recipe = if all_dense {
-        // SAFETY: our own window; no other reference to the owner's part is alive.
+        // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
         unsafe { window.owner() }.remember_listed(key, &recipe)
     } else {
         window.keep(recipe)
@@ -88,7 +88,7 @@ pub(crate) fn draw(routine: Routine, out: &Given) -> [u64; 2] {
         0 => [0; 2],
         blocks => {
             let window = window();
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let stream = &mut unsafe { window.owner() }.random;
             stream.draw(window.number, blocks)
         }

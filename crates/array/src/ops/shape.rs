@@ -127,7 +127,7 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let axis = first.shape().axis(axis).map_err(|e| e.in_op(name))?;
     let window = window();
     let key = ListKey::new(Op::Concat, first.device(), arrays.iter().map(|a| a.meta().id), &[axis as i64]);
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     if let Some(recipe) = unsafe { window.owner() }.listed(&key) {
         let inputs: SmallVec<[SubmitInput<'_>; 4]> = arrays.iter().map(|a| a.input()).collect();
         return Ok(submit(recipe, &inputs, [0; 2], loc));
@@ -143,7 +143,7 @@ pub fn concatenate(arrays: &[&Array], axis: isize, loc: Loc) -> Result<Array> {
     let inputs: Vec<SubmitInput<'_>> = same.iter().map(|a| a.input()).collect();
     let recipe = Recipe::of(signature);
     let recipe = if arrays.iter().all(|a| a.dtype() == dtype) {
-        // SAFETY: our own window; no other reference to the owner's part is alive.
+        // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
         unsafe { window.owner() }.remember_listed(key, &recipe)
     } else {
         window.keep(recipe)

@@ -52,7 +52,7 @@ pub fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize], loc: Loc) -> Resu
         return fail(format!("{} bytes do not fill an array of shape {shape} and dtype {dtype}", bytes.len()));
     }
     if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
-        return fail("a truth value is 0 or 1".to_owned());
+        return fail("bool elements must be 0 or 1".to_owned());
     }
     make_host_room(bytes.len(), &Wait::at(loc, "from_host"))?;
     // SAFETY: there are as many bytes as the dense elements take; the copy does not depend on their alignment.

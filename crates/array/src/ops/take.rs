@@ -33,10 +33,10 @@ fn plain_indices(indices: &Array, loc: Loc) -> Result<Cow<'_, Array>> {
 /// Rows of `x` along an axis, selected by an integer array whose shape replaces the axis. An index out of bounds fails
 /// when the record runs.
 pub fn take(x: &Array, indices: &Array, axis: isize, beyond: Beyond, loc: Loc) -> Result<Array> {
-    let axis = x.shape().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
+    let axis = x.extents().axis(axis).map_err(|e| e.in_op(Op::Take.name()))?;
     let indices = &*plain_indices(indices, loc)?;
     let metas = [x.meta(), indices.meta()];
-    // SAFETY: our own window; inference does not touch it.
+    // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key(Op::Take, [metas[0].id, metas[1].id, 0], axis, beyond), || {
         let shape = infer::take(Op::Take, &x.shape(), (indices.dtype(), indices.shape()), axis)?;
@@ -71,7 +71,7 @@ pub fn scatter_add(
         (false, _) => cast(&wide, base.dtype(), loc)?,
     };
     let metas = [base.meta(), indices.meta(), updates.meta()];
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key(Op::ScatterAdd, metas.map(|m| m.id), axis, beyond), || {
         let out = Meta::dense(base.dtype(), base.shape(), common_device(name, &metas)?);

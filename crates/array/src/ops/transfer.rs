@@ -25,7 +25,7 @@ pub fn transfer(x: &Array, device: Device, loc: Loc) -> Result<Array> {
     }
     let out = Meta::dense(x.dtype(), x.shape(), device);
     let key = (Op::Transfer.code(), [x.meta().id, out.id, 0]);
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe(key, || {
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Transfer, &[x.meta()], Attrs::None, &out)), x.dtype()))

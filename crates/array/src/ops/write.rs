@@ -80,14 +80,14 @@ pub fn assign(x: &Array, value: Arg<'_>, loc: Loc) -> Result<()> {
         Arg::Array(v) => {
             infer::check_cast(v.dtype(), x.dtype()).map_err(|e| e.in_op("setitem"))?;
             // As in NumPy, leading dimensions of extent 1 are dropped.
-            let lead = v.ndim().saturating_sub(x.ndim());
+            let lead = v.extents().rank().saturating_sub(x.extents().rank());
             let squeezed;
             let mut v = v;
             if lead > 0 && v.shape()[..lead].iter().all(|d| *d == 1) {
                 squeezed = super::squeeze(v, Some(&(0..lead as isize).collect::<Vec<_>>()))?;
                 v = &squeezed;
             }
-            let alike = v.shape() == x.shape();
+            let alike = v.extents() == x.extents();
             if !alike && v.layout().broadcast_to(x.shape()).is_none() {
                 let text = format!("could not broadcast input array from shape {} into shape {}", v.shape(), x.shape());
                 return Err(Error::new(ErrorKind::Value, text).in_op("setitem"));
@@ -125,7 +125,7 @@ const ELEMENTS: u64 = 1 << 60;
 
 /// The recipe of a write, from the window's memo or from `make`.
 fn known(key: MemoKey, make: impl FnOnce() -> Result<Arc<Recipe>>) -> Result<&'static Recipe> {
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     // A write has no immediate that needs a dtype.
     let (recipe, _) = owner.recipe(key, || Ok::<_, Error>((make()?, DType::Bool)))?;
@@ -157,7 +157,7 @@ fn update(x: &Array, value: Option<&Array>, bits: u64, loc: Loc) -> Result<()> {
     let base = x.cell().meta();
     let words = [x.offset(), bits];
     let beside = value.map_or(Meta::SCALARS, |v| v.meta().id);
-    // SAFETY: our own window; interning does not touch it.
+    // SAFETY: the calling thread owns this window, and interning does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, _) = owner.recipe((Op::Update.code(), [base.id, x.meta().id, beside]), || {
         let inputs = [Some(base), value.map(Array::meta)];
@@ -179,7 +179,7 @@ pub fn in_place(point: Point, x: &Array, value: Arg<'_>, loc: Loc) -> Result<()>
 }
 
 /// The same for an op with more operands: `x = op(x, values...)`.
-pub(crate) fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
+pub fn in_place_of(point: Point, x: &Array, values: &[Arg<'_>], loc: Loc) -> Result<()> {
     if let &[value] = values
         && let Some((point, _)) = simpler(point, Arg::Array(x), value)
     {

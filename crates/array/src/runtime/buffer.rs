@@ -1,6 +1,6 @@
 //! Reference-counted bytes on a device, shared by a value and its exports.
 
-use crate::observe::holders::{Account, LEAST};
+use crate::observe::holders::{Account, Holders, LEAST};
 use crate::runtime::devices::OwnDevice;
 use crate::runtime::runtime;
 use forerun_base::{Loc, fail_point};
@@ -34,29 +34,35 @@ impl Bytes {
             Bytes::Foreign(_, bytes) => *bytes,
         }
     }
+
+    fn holders(&self) -> &'static Holders {
+        match self {
+            Bytes::Host(_) | Bytes::Foreign(..) => &runtime().holders,
+            Bytes::Device(device, _) => &device.holders,
+        }
+    }
 }
 
 impl Buffer {
-    /// Allocates `bytes` for the result of an op at a line. Returns `None` if there is no memory.
-    pub(crate) fn alloc(bytes: usize, op: &'static str, loc: Loc) -> Option<*mut Buffer> {
-        let runtime = runtime();
-        let bytes = Bytes::Host(runtime.pool.alloc(bytes)?);
-        let account = (bytes.capacity() >= LEAST).then(|| runtime.holders.account(op, loc));
-        Some(Buffer::new(bytes, account))
-    }
-
-    /// The same on an accelerator; called by the thread that enqueues.
-    pub(crate) fn alloc_on(
-        device: &'static OwnDevice,
+    /// A buffer of `bytes` on the host or an accelerator for what an op at a line makes, or `None` if there is no memory.
+    /// On an accelerator, whoever enqueues calls this.
+    pub(crate) fn alloc(
+        device: Option<&'static OwnDevice>,
         bytes: usize,
         op: &'static str,
         loc: Loc,
     ) -> Option<*mut Buffer> {
-        fail_point!("device.memory", _error => return None);
-        let block = device.accelerator.alloc(bytes)?;
-        device.ledger.charge(block.bytes);
-        let account = (block.bytes >= LEAST).then(|| device.holders.account(op, loc));
-        Some(Buffer::new(Bytes::Device(device, block), account))
+        let bytes = match device {
+            None => Bytes::Host(runtime().pool.alloc(bytes)?),
+            Some(device) => {
+                fail_point!("device.memory", _error => return None);
+                let block = device.accelerator.alloc(bytes)?;
+                device.ledger.charge(block.bytes);
+                Bytes::Device(device, block)
+            }
+        };
+        let account = (bytes.capacity() >= LEAST).then(|| bytes.holders().account(op, loc));
+        Some(Buffer::new(bytes, account))
     }
 
     /// Wraps bytes of another library in device memory. The caller ensures that they outlive every use.
@@ -87,12 +93,9 @@ impl Buffer {
     pub(crate) unsafe fn book(this: *mut Buffer, op: &'static str, loc: Loc) {
         // SAFETY: the caller guarantees exclusive access.
         let buffer = unsafe { &mut *this };
+        debug_assert!(buffer.is_unshared(), "a buffer is booked while somebody else can reach it");
         if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
-            let holders = match &buffer.bytes {
-                Bytes::Host(_) | Bytes::Foreign(..) => &runtime().holders,
-                Bytes::Device(device, _) => &device.holders,
-            };
-            let next = holders.account(op, loc);
+            let next = buffer.bytes.holders().account(op, loc);
             next.take(buffer.bytes.capacity());
             account.give_back(buffer.bytes.capacity());
             buffer.account = Some(next);
@@ -131,7 +134,9 @@ impl Buffer {
     /// The caller owns the reference that it gives up.
     pub(crate) unsafe fn release(this: *mut Buffer) {
         // SAFETY: the caller's reference keeps the buffer alive until here.
-        if unsafe { &*this }.refs.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let refs = unsafe { &*this }.refs.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(refs > 0, "a buffer is released more often than it was shared");
+        if refs == 1 {
             // SAFETY: this was the last reference, so no other thread can reach the buffer, and it came from a box.
             let buffer = unsafe { Box::from_raw(this) };
             if let Some(account) = buffer.account {

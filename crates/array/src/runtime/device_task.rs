@@ -10,7 +10,7 @@ use crate::runtime::buffer::Buffer;
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::kernel_task::{Addresses, BoundOutput, KernelTask};
 use crate::runtime::lower::CompiledKernel;
-use crate::runtime::memory::{no_memory, no_memory_on};
+use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use forerun_base::{Error, ErrorKind, Loc, fail_point};
 use forerun_engine::{Enqueued, LaneTicket, Status};
@@ -27,24 +27,21 @@ pub(crate) struct EnqueuedOn {
 }
 
 /// The full ticket, from its low 24 bits, which values keep, and the last ticket of the lane.
-fn whole_ticket(kept: u32, told: u64) -> u64 {
-    told - (told.wrapping_sub(kept as u64) & 0xff_ffff)
+fn full_ticket(low: u32, last: u64) -> u64 {
+    last - (last.wrapping_sub(low as u64) & 0xff_ffff)
 }
 
 impl KernelTask {
     /// The error for a kernel that finds no memory on the device.
     pub(crate) fn lacks_memory(&self) -> Error {
         let bytes = self.outputs.iter().map(|output| output.bytes).max().unwrap_or(0);
-        match self.outputs.first().and_then(|output| devices::of(output.node.meta().device)) {
-            Some(device) => no_memory_on(device, bytes),
-            None => no_memory(bytes),
-        }
+        no_memory(self.outputs.first().and_then(|output| devices::of(output.node.meta().device)), bytes)
     }
 
     /// Enqueues the kernel, or returns why it cannot.
     pub(crate) fn enqueue(&self) -> Enqueued {
         let Some(device) = self.device else {
-            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it has no device"), 0));
+            self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "the task has no device"), 0));
             return Enqueued::Nothing;
         };
         if self.settled.load(Ordering::Acquire) {
@@ -149,7 +146,7 @@ impl KernelTask {
                 // then.
                 unsafe { accelerator.copy_out(addresses[0], targets[0], *bytes) }
             }
-            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it runs on the host")),
+            CompiledKernel::Host(_) => Err(Error::new(ErrorKind::Runtime, "it was compiled for the host")),
         }
     }
 
@@ -252,7 +249,7 @@ fn outcome_of(device: &OwnDevice, enqueued: &EnqueuedOn) -> Result<(), Error> {
 pub(crate) fn follow(device: &OwnDevice, lane: Lane, node: &Node) {
     if let Status::Enqueued { lane: other, ticket } = node.planned_status() {
         let other = Lane::ALL[other as usize];
-        device.follow(lane, other, whole_ticket(ticket, device.accelerator.last_ticket(other)));
+        device.follow(lane, other, full_ticket(ticket, device.accelerator.last_ticket(other)));
     }
 }
 

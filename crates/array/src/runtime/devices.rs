@@ -69,7 +69,7 @@ impl Driver for Driven {
 }
 
 /// Maximum number of accelerators.
-const MOST: usize = 16;
+const MOST_ACCELERATORS: usize = 16;
 
 /// A detected accelerator. It is opened at its first use, because that may take a while.
 struct Present {
@@ -117,7 +117,7 @@ pub(crate) fn lose_all() {
 fn present(find: impl FnOnce() -> Vec<Present>) -> &'static [Present] {
     PRESENT.get_or_init(|| {
         let mut found = find();
-        found.truncate(MOST);
+        found.truncate(MOST_ACCELERATORS);
         found
     })
 }
@@ -138,7 +138,7 @@ pub fn simulate(count: usize, options: SimOptions) -> Result<()> {
         asked = true;
         make(count, options)
     });
-    let late = || Error::new(ErrorKind::Runtime, "devices were in use already").in_op("simulate");
+    let late = || Error::new(ErrorKind::Runtime, "devices are already in use").in_op("simulate");
     if asked { Ok(()) } else { Err(late()) }
 }
 
@@ -169,8 +169,8 @@ fn make(count: usize, options: SimOptions) -> Vec<Present> {
 /// The accelerator that a device refers to; `None` for the host.
 ///
 /// # Panics
-/// If the accelerator cannot be opened. [`check_device`] reports the reason and runs before anything is placed on a
-/// device.
+/// If nobody has checked it: every device that a program names goes through [`check_device`], which says why one cannot be
+/// opened, before anything is placed there.
 pub(crate) fn of(device: Device) -> Option<&'static OwnDevice> {
     let opened = |number: usize| all()[number].own(number);
     device.accelerator().map(|number| opened(number).unwrap_or_else(|e| panic!("{device} was not checked: {e}")))
@@ -215,7 +215,7 @@ pub fn set_current_device(device: Device) -> Result<Device> {
     Ok(CURRENT.replace(device))
 }
 
-/// Runs `f` with another current device. The device must exist.
+/// Runs `f` with another device as the current one: that of an array, or one that [`check_device`] has accepted.
 pub fn on_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
     struct Back(Device);
     impl Drop for Back {
@@ -240,7 +240,7 @@ pub(crate) fn common_device(op: &'static str, metas: &[&Meta]) -> Result<Device>
         None => Ok(first.device),
         Some(other) => {
             let text = format!(
-                "the operands live on {} and {}: bring them together with as_in_ctx",
+                "operands are on {} and {}: move them to one device with as_in_ctx",
                 first.device, other.device
             );
             Err(Error::new(ErrorKind::Value, text).in_op(op))
@@ -324,5 +324,5 @@ pub fn empty_device_cache(device: Device) -> Result<()> {
 
 fn own(device: Device) -> Result<&'static OwnDevice> {
     check_device(device)?;
-    of(device).ok_or_else(|| Error::new(ErrorKind::Value, format!("{device} is the host: it has no memory of its own")))
+    of(device).ok_or_else(|| Error::new(ErrorKind::Value, format!("{device} is the host, which has no device memory")))
 }

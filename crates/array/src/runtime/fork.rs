@@ -41,7 +41,7 @@ static UNPREPARED: AtomicBool = AtomicBool::new(false);
 /// Fails in a child whose fork could not be prepared: its threads are gone, and one of them may have held a lock.
 pub(crate) fn check() -> Result<()> {
     if UNPREPARED.load(Relaxed) {
-        let text = "this process was forked while the engine could not be brought to a stand: start another instead";
+        let text = "this process was forked while the engine could not be paused: start a new process instead";
         return Err(Error::new(ErrorKind::Runtime, text).in_op("fork"));
     }
     Ok(())

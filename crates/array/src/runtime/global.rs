@@ -9,7 +9,7 @@ use crate::runtime::memory::HoldCounters;
 use crate::runtime::planner::{Planner, WindowFeeder};
 use crate::runtime::unread_failures::Failures;
 use crate::runtime::window::{CAPACITY, LEAST_CAPACITY, MOST_CAPACITY, Windows};
-use forerun_base::{Error, ErrorKind, Result, Settings};
+use forerun_base::{Error, ErrorKind, Loc, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
 use forerun_engine::{Config, Engine, Mode, Padded, has_short_stack};
 use forerun_plan::{Backend, PlanOptions};
@@ -107,9 +107,11 @@ impl Runtime {
         if has_short_stack() { 0 } else { self.tiny_limit.load(Relaxed) }
     }
 
-    /// Remembers a failure until a thread reads it.
-    pub(crate) fn note_failure(&self, error: &Error) {
-        self.failures.lock().note(error);
+    /// An op that a line submitted failed: remembered until somebody reads it.
+    pub(crate) fn blame(&self, error: Error, op: &'static str, loc: Loc) -> Error {
+        let error = error.in_op(op).submitted_at(loc);
+        self.failures.lock().note(&error);
+        error
     }
 
     /// Notes that a thread has read a failure.
@@ -182,7 +184,7 @@ pub fn num_threads() -> usize {
 /// current task, and missing ones start on demand. Values do not depend on it. Has no effect in modes without workers.
 pub fn set_num_threads(threads: usize) -> Result<usize> {
     if threads == 0 {
-        return Err(Error::new(ErrorKind::Value, "at least one thread must compute, not 0").in_op("set_num_threads"));
+        return Err(Error::new(ErrorKind::Value, "threads must be at least 1, got 0").in_op("set_num_threads"));
     }
     let former = num_threads();
     runtime().engine.set_workers(threads);

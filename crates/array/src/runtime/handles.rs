@@ -33,8 +33,8 @@ const CELL: u32 = 8;
 const ATTACHED: u32 = 16;
 const REWRITE: u32 = 32;
 const HOLDER: u32 = 1 << 8;
-/// Limit on the holder count, well below its overflow.
-const MOST: u32 = 1 << 31;
+/// Limit on the word, so that the count of holders stays well below its overflow.
+const MOST_HOLDERS: u32 = 1 << 31;
 
 /// The state word of a node.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Life {
     /// Adds a holder of the value, which the caller keeps open meanwhile.
     pub(crate) fn hold(&self) {
         let word = self.0.fetch_add(HOLDER, Relaxed);
-        assert!(word < MOST, "more than eight million cells point at one value");
+        assert!(word < MOST_HOLDERS, "more than eight million cells point at one value");
     }
 
     /// Releases the value for a cell that lives elsewhere, or that stays alive here.
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_cell_ends_at_once() {
+    fn a_cell_with_its_own_value_retires_immediately() {
         let life = Life::new();
         life.begin(true);
         assert_eq!(life.end_cell(), ended(true, true));

@@ -9,7 +9,7 @@ use crate::runtime::planner::{ResolvedInput, resolve};
 use crate::runtime::record::Record;
 use crate::runtime::window::Window;
 use crate::runtime::{count, runtime};
-use forerun_base::{Error, ErrorKind, Loc, fail_point};
+use forerun_base::{Error, Loc, Solo, fail_point};
 use forerun_engine::Status;
 use forerun_ops::Op;
 use forerun_plan::Attrs;
@@ -96,8 +96,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
     let single = record.recipe.single();
     let (op, loc) = (|| signature.op.name(), Loc::from_id(record.loc));
     let fail = |error: Error| {
-        let error = error.in_op(op()).submitted_at(loc);
-        runtime().note_failure(&error);
+        let error = runtime().blame(error, op(), loc);
         out.publish_failed(record.generation, error, former(record, out, inputs));
     };
     let mut buffer = donated;
@@ -109,9 +108,9 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
     }
     let own = buffer;
     if large && buffer.is_none() {
-        buffer = Buffer::alloc(signature.out.bytes, op(), loc);
+        buffer = Buffer::alloc(None, signature.out.bytes, op(), loc);
         if buffer.is_none() {
-            return fail(no_memory(signature.out.bytes));
+            return fail(no_memory(None, signature.out.bytes));
         }
     }
     let address = |k: usize| {
@@ -124,8 +123,7 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
             }
             _ => input.node.data(),
         };
-        // SAFETY: the offset stays inside the value: the view was checked when it was created.
-        unsafe { base.add(input.view.unwrap_or(0) as usize * signature.inputs[k].dtype.size()) as *const u8 }
+        input.address(base, signature.inputs[k].dtype)
     };
     let target = match buffer {
         // SAFETY: we hold the buffer.
@@ -139,13 +137,11 @@ fn run(record: &Record, inputs: &[ResolvedInput], out: &Node, large: bool, donat
         fail_point!("spot.before", error => return Err((error, true)));
         fail_point!("spot.inside");
         // A kernel that rejects its inputs has not written to them.
-        single.run(address, &record.immediates, target).map_err(|error| (error, true))?;
+        single.run(address, &record.immediates, target, &Solo).map_err(|error| (error, true))?;
         fail_point!("spot.after");
         Ok(())
     }));
-    let ran = ran.unwrap_or_else(|panic| {
-        Err((Error::new(ErrorKind::Runtime, format!("kernel panicked: {}", panic_text(&*panic))), false))
-    });
+    let ran = ran.unwrap_or_else(|panic| Err((Error::panicked("kernel", &*panic), false)));
     match ran {
         Ok(()) => {
             if let Some(b) = buffer {
@@ -188,9 +184,9 @@ fn in_place(record: &Record, inputs: &[ResolvedInput]) -> Option<*mut Buffer> {
         Op::Routine(routine) => routine.in_place(),
         _ => false,
     };
-    let alone = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
+    let read_once = inputs[1..].iter().all(|i| !std::ptr::eq(i.node, first.node));
     let whole = first.view.is_none() || signature.op == Op::Update;
-    (fits && alone && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
+    (fits && read_once && whole && first.node.has_buffer()).then(|| first.node.donate(1)).flatten()
 }
 
 /// The remaining good value that the result was to be written over.
@@ -199,13 +195,4 @@ fn former(record: &Record, out: &Node, inputs: &[ResolvedInput]) -> Option<LastG
         .then(|| inputs[record.recipe.rewritten()].node.last_good())
         .flatten()
         .map(LastGood::after_failed_write)
-}
-
-/// The message of a panic.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }

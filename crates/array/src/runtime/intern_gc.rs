@@ -22,13 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Size at which a window begins another set: more than the memo has entries, so that a set that begins with those has
 /// room.
-const MOST: usize = 2048;
+const MOST_IN_SET: usize = 2048;
 
 type Set = HashMap<usize, Arc<dyn Any + Send + Sync>, WordHash>;
 
 /// Recipes that the records of a window refer to. The newest set grows. The previous set only ages, so that a recipe
 /// held for a record that is not submitted yet (it follows at once, after the few views that it reads) is held for at
-/// least [`MOST`] / 2 more additions. Older sets wait until every record that was submitted before they had aged is
+/// least [`MOST_IN_SET`] / 2 more additions. Older sets wait until every record that was submitted before they had aged is
 /// done.
 #[derive(Default)]
 pub(crate) struct RecipeRefs {
@@ -42,7 +42,7 @@ impl RecipeRefs {
     /// Adds an entry; returns false if the newest set is full and the caller must begin another.
     pub(crate) fn add<T: Send + Sync + 'static>(&mut self, held: &Arc<T>) -> bool {
         self.new.entry(Arc::as_ptr(held) as usize).or_insert_with(|| held.clone());
-        self.new.len() < MOST
+        self.new.len() < MOST_IN_SET
     }
 
     /// Begins another set with the entries of the memo. `next` is the index of the next record.
@@ -85,7 +85,8 @@ pub(crate) fn watch() {
 fn collect() {
     recipe::forget_unheld();
     forerun_plan::forget_unheld(|found: &mut dyn FnMut(*const Meta)| {
-        // A copy, so that threads that create slots do not wait for the scan: whoever opens a new slot holds its meta.
+        // A copy, so that threads that create slots do not wait for the scan. Missing a new slot is safe: the thread
+        // that opens it holds its meta.
         let all = slabs().clone();
         all.into_iter().flatten().for_each(|node| found(node.meta_pointer()));
     });

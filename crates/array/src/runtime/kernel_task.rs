@@ -10,10 +10,11 @@ use crate::runtime::memory::no_memory;
 use crate::runtime::node::Node;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, Solo, Team, fail_point};
 use forerun_engine::{Enqueued, Status, Work};
 use forerun_plan::Io;
 use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -173,8 +174,8 @@ impl KernelTask {
             let donated = candidates.into_iter().find_map(|i| {
                 let node = self.inputs[i].node;
                 // Two operands may be the same value from before the segment, which is then read elsewhere too.
-                let alone = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
-                if node.meta().bytes != output.bytes || !alone {
+                let read_once = self.inputs.iter().filter(|x| std::ptr::eq(x.node, node)).count() == 1;
+                if node.meta().bytes != output.bytes || !read_once {
                     return None;
                 }
                 let buffer = match self.device {
@@ -187,7 +188,9 @@ impl KernelTask {
                 buffers.donors.push((o, node));
                 Some(buffer)
             });
-            match donated.or_else(|| self.alloc(output)) {
+            // Where it lives: a copy out of a device ends on the host.
+            let home = devices::of(output.node.meta().device);
+            match donated.or_else(|| Buffer::alloc(home, output.bytes, output.op, output.loc)) {
                 Some(buffer) => buffers.list.push(Some(buffer)),
                 None => {
                     buffers.give_back();
@@ -198,11 +201,12 @@ impl KernelTask {
         Ok(buffers)
     }
 
-    /// Allocates a buffer for an output on its device.
-    fn alloc(&self, output: &BoundOutput) -> Option<*mut Buffer> {
-        match devices::of(output.node.meta().device) {
-            None => Buffer::alloc(output.bytes, output.op, output.loc),
-            Some(device) => Buffer::alloc_on(device, output.bytes, output.op, output.loc),
+    /// Runs on the calling thread, which plans it and waits for it.
+    pub(crate) fn run_at_once(&self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(&Solo))) {
+            let error = Error::panicked("kernel", &*panic);
+            // A second panic must not reach the waiter; the values stay pending then.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.fail(error)));
         }
     }
 
@@ -224,12 +228,8 @@ impl KernelTask {
 
     pub(crate) fn blame(&self, error: Error, output: usize) -> Error {
         let blamed = self.outputs.get(output).or(self.outputs.first());
-        let error = match blamed {
-            Some(output) => error.in_op(output.op).submitted_at(output.loc),
-            None => error,
-        };
-        runtime().note_failure(&error);
-        error
+        let (op, loc) = blamed.map_or(("", Loc::UNKNOWN), |output| (output.op, output.loc));
+        runtime().blame(error, op, loc)
     }
 }
 
@@ -265,7 +265,7 @@ impl Work for KernelTask {
         let mut addresses: Addresses<*const u8> = self.inputs.iter().map(|i| i.node.data() as *const u8).collect();
         let mut buffers = match self.buffers(&mut addresses) {
             Ok(buffers) => buffers,
-            Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(self.outputs[o].bytes), o)),
+            Err(o) => return self.fail_or_run_unfused(team, || self.blame(no_memory(None, self.outputs[o].bytes), o)),
         };
         for (address, input) in addresses.iter_mut().zip(&self.inputs) {
             // SAFETY: the offset stays inside the value: the view was checked when it was created.
@@ -283,7 +283,7 @@ impl Work for KernelTask {
             .collect();
         let io = Io { inputs: &addresses, outputs: &targets, scalars: &self.scalars };
         let CompiledKernel::Host(executable) = &self.plan.kernels[self.group] else {
-            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it runs on a device"), 0));
+            return self.fail_all(&self.blame(Error::new(ErrorKind::Runtime, "it was compiled for a device"), 0));
         };
         let began = trace::clock();
         // SAFETY: all inputs are ready and hold what their metas state.

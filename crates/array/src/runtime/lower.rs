@@ -4,7 +4,7 @@ use crate::observe::origin::Origin;
 use crate::observe::trace;
 use crate::runtime::devices::{self, has_buffer};
 use crate::runtime::flights::Flight;
-use crate::runtime::inline::panic_text;
+use crate::runtime::inline_limit;
 use crate::runtime::kernel_task::{BoundInput, BoundOutput, KernelTask, Release, Releases};
 use crate::runtime::last_good::LastGood;
 use crate::runtime::node::Node;
@@ -12,7 +12,7 @@ use crate::runtime::planner::Planner;
 use crate::runtime::segment::{SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
-use forerun_base::{DType, Error, ErrorKind, Loc, fail_point};
+use forerun_base::{DType, Error, Loc, fail_point};
 use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
 use forerun_plan::{
     DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
@@ -44,7 +44,8 @@ pub(crate) enum CompiledKernel {
 }
 
 impl Planner {
-    /// Spawns the tasks of a segment. Kept apart from the planning of tiny records, which must not pay for its setup.
+    /// Spawns the tasks of a segment, or runs a short plan at once for a `waiter`. Kept apart from the planning of tiny
+    /// records, which must not pay for its setup.
     #[inline(never)]
     pub(crate) fn spawn_tasks(
         &mut self,
@@ -52,6 +53,7 @@ impl Planner {
         window: &'static Window,
         draft: &SegmentBuilder,
         engine: &Engine,
+        waiter: bool,
     ) {
         let options = runtime.plan_options();
         write_key(&draft.records, options, &mut self.key);
@@ -70,13 +72,14 @@ impl Planner {
                         self.plans.keep(&self.key, made.clone());
                         made
                     }
-                    Err(panic) => return give_up(draft, panic_text(&*panic)),
+                    Err(panic) => return give_up(draft, &Error::panicked("planning", &*panic)),
                 }
             }
         };
+        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft);
         for (g, group) in cached.plan.groups.iter().enumerate() {
-            let flight = self.bind(window, draft, group, &cached, g, engine);
-            self.flights.push(flight);
+            let flight = self.bind(window, draft, group, &cached, g, engine, at_once);
+            flight.into_iter().for_each(|flight| self.flights.push(flight));
         }
         count(&counters.tasks, cached.plan.groups.len() as u64);
         if cached.plan.dropped > 0 {
@@ -86,6 +89,8 @@ impl Planner {
         self.flights.purge();
     }
 
+    /// Binds a kernel of a plan to its values and spawns its task. With `at_once` it runs here if its inputs are ready.
+    #[allow(clippy::too_many_arguments, reason = "what a segment and one of its kernels are")]
     fn bind(
         &self,
         window: &'static Window,
@@ -94,7 +99,8 @@ impl Planner {
         cached: &Arc<CachedPlan>,
         g: usize,
         engine: &Engine,
-    ) -> Flight {
+        at_once: bool,
+    ) -> Option<Flight> {
         let node_of = |source: Source| match source {
             Source::Record(i) => draft.submitted[i as usize].out(),
             Source::External(i) => draft.externals[i as usize],
@@ -136,7 +142,6 @@ impl Planner {
                 Release::add(&mut releases, operand.node, operand.foreign);
             }
         }
-        let makes = outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
         let mut reads: SmallVec<[&'static Node; 4]> = inputs.iter().map(|i| i.node).collect();
         reads.dedup_by(|a, b| std::ptr::eq(*a, *b));
 
@@ -180,6 +185,14 @@ impl Planner {
             device,
             enqueued: OnceLock::new(),
         };
+        if at_once && device.is_none() && predecessors.is_empty() {
+            if trace::is_on() {
+                trace::planned(&draft.submitted, &group.records, 0);
+            }
+            work.run_at_once();
+            return None;
+        }
+        let makes = work.outputs.iter().map(|o| (o.node, Origin { op: o.op, loc: o.loc })).collect();
         let spec = TaskSpec { work: Box::new(work), source };
         let task = match device {
             None => {
@@ -191,7 +204,7 @@ impl Planner {
         if trace::is_on() {
             trace::planned(&draft.submitted, &group.records, task.age());
         }
-        Flight { task, window, start: draft.start, makes, reads }
+        Some(Flight { task, window, start: draft.start, makes, reads })
     }
 }
 
@@ -218,17 +231,14 @@ pub(crate) fn compile(runtime: &Runtime, group: &Group) -> CompiledKernel {
 }
 
 /// Fails every result of the segment after a panic in planning.
-fn give_up(draft: &SegmentBuilder, text: &str) {
-    for submitted in draft.submitted.iter() {
-        fail(submitted, Error::new(ErrorKind::Runtime, format!("planning panicked: {text}")));
-    }
+fn give_up(draft: &SegmentBuilder, error: &Error) {
+    draft.submitted.iter().for_each(|submitted| fail(submitted, error.clone()));
 }
 
 /// Fails the result of a record that will not run, and ends its uses.
 pub(crate) fn fail(submitted: &Submitted, error: Error) {
     let record = &submitted.record;
-    let error = error.in_op(record.recipe.op().name()).submitted_at(Loc::from_id(record.loc));
-    runtime().note_failure(&error);
+    let error = runtime().blame(error, record.recipe.op().name(), Loc::from_id(record.loc));
     let last_good = submitted.former().and_then(Node::last_good).map(LastGood::after_failed_write);
     submitted.out().publish_failed(record.generation, error, last_good);
     release(submitted);
@@ -303,13 +313,13 @@ fn donors(group: &Group) -> Vec<(usize, usize)> {
     }
 }
 
-/// The same for a program whose inputs are the kernel's from `first` on. When the task starts, it shows which inputs
-/// are no longer needed: of a weight and its gradient, the weight.
+/// The same for a program whose inputs are the kernel's from `first` on. The task decides when it starts which inputs
+/// are no longer needed: of a weight and its gradient, usually the weight.
 fn program_donors(group: &Group, program: &Program, first: usize) -> Vec<(usize, usize)> {
     let may = |dtype: DType, k: usize| {
         let (input, operand) = (&program.inputs[k], &group.inputs[first + k]);
-        let alone = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
-        alone && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
+        let read_once = group.inputs.iter().filter(|x| x.source == operand.source).count() == 1;
+        read_once && operand.view.is_none() && input.layout.is_dense() && input.dtype.size() == dtype.size()
     };
     let outputs = program.outputs.iter().enumerate();
     let inputs = 0..program.inputs.len();

@@ -1,8 +1,8 @@
 //! Memory statistics, and the error message of a failed allocation.
 
-use crate::observe::holders::{Holder, Holders};
+use crate::observe::holders::Holder;
 use crate::runtime::devices::{OwnDevice, accelerators};
-use crate::runtime::runtime;
+use crate::runtime::{Runtime, runtime};
 use forerun_base::{Error, ErrorKind};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -126,23 +126,21 @@ pub fn empty_cache() {
 }
 
 /// The error of a failed allocation. It names the largest holders.
-pub(crate) fn no_memory(bytes: usize) -> Error {
-    let runtime = runtime();
-    lacking(format!("cannot allocate {bytes} bytes"), runtime.engine.budget().live, &runtime.holders)
-}
-
-/// The same for an accelerator.
-pub(crate) fn no_memory_on(device: &OwnDevice, bytes: usize) -> Error {
-    let live = runtime().engine.device_budget(device.number).live;
-    lacking(format!("cannot allocate {bytes} bytes on gpu({})", device.number), live, &device.holders)
-}
-
-fn lacking(mut text: String, live: usize, holders: &Holders) -> Error {
+pub(crate) fn no_memory(device: Option<&OwnDevice>, bytes: usize) -> Error {
+    let Runtime { engine, holders, .. } = runtime();
+    let mut text = format!("cannot allocate {bytes} bytes");
+    let (live, holders) = match device {
+        None => (engine.budget().live, holders),
+        Some(device) => {
+            // Writing to a string cannot fail.
+            let _ = write!(text, " on gpu({})", device.number);
+            (engine.device_budget(device.number).live, &device.holders)
+        }
+    };
     for (at, holder) in holders.all().iter().take(NAMED).enumerate() {
         let before = if at == 0 { format!("; of {live} live bytes, ") } else { ", ".into() };
         let Holder { loc, op, bytes, arrays } = holder;
         let noun = if *arrays == 1 { "array" } else { "arrays" };
-        // Writing to a string cannot fail.
         let _ = write!(text, "{before}{bytes} are held by {arrays} {noun} of {op} at {}", loc.text());
     }
     Error::new(ErrorKind::Memory, text)

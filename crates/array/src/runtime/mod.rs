@@ -3,14 +3,13 @@
 //! - Submission: [`submit`] opens a [`node`] for the result and writes a 64-byte [`record`] into the thread's
 //!   [`window`].
 //! - Planning: [`planner`] takes records out of the windows, runs small ones itself ([`inline`]) and cuts the rest into
-//!   a
-//!  [`segment`], whose plan [`plan_cache`] keeps; [`lower`] turns the plan into engine tasks.
+//!   a [`segment`], whose plan [`plan_cache`] keeps; [`lower`] turns the plan into engine tasks.
 //! - Execution: [`kernel_task`] runs a kernel on the host, [`device_task`] enqueues one on an accelerator; [`unfused`]
-//!  runs the records of a kernel one by one after a failure.
+//!   runs the records of a kernel one by one after a failure.
 //! - Lifetime: [`handles`] counts who can still read a node, [`uses`] when its buffer can be freed.
 //!
 //! Invariant: records of one window are taken in submission order, under the planner's lock, and only once; a value is
-//! written before it is published and never after, except by the owner of a value that nobody else can read.
+//! written before it is published and never after, except by the owner of a value that no other thread can read.
 //!
 //! Must not know: the user's array type beyond its cell, indexing, or frontends.
 

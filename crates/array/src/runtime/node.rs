@@ -79,7 +79,7 @@ pub(crate) struct Node {
 // SAFETY: the table above states which thread may access what. The inline bytes are written before the state is
 // published and read only after it was seen.
 unsafe impl Sync for Node {}
-// SAFETY: as above.
+// SAFETY: the raw pointers of a node refer to slots, windows and buffers that any thread may reach.
 unsafe impl Send for Node {}
 
 impl Node {
@@ -459,8 +459,8 @@ impl Node {
         if buffer.is_null() {
             return None;
         }
-        // The balance is read first. A thread that settles subtracts its uses from it last, so a use in between is
-        // counted twice and not missed.
+        // The balance is read first. A thread that settles subtracts its uses from it last, so a use that settles in
+        // between is still counted in the balance, and the buffer is not taken too early.
         let left = self.back.balance.left()?;
         if left != uses as u64 + self.enqueued().load(Ordering::Acquire) {
             return None;

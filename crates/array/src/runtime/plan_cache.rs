@@ -43,7 +43,7 @@ impl Plans {
         if let Some(plan) = self.kept.get(key) {
             return Some(plan.clone());
         }
-        let often = self.ask(key);
+        let often = self.count_request(key);
         let found = self.new.iter().rposition(|(k, _)| **k == *key)?;
         let (key, plan) = self.new.remove(found)?;
         if often {
@@ -79,7 +79,7 @@ impl Plans {
     }
 
     /// Counts a request; returns true if there were many recently.
-    fn ask(&mut self, key: &[u32]) -> bool {
+    fn count_request(&mut self, key: &[u32]) -> bool {
         let at = self.count_of(key);
         self.counts[at] = self.counts[at].saturating_add(1);
         self.counts[at] >= OFTEN
@@ -96,7 +96,7 @@ mod tests {
         Arc::new(CachedPlan { plan, kernels: Vec::new(), donors: Vec::new(), sizes: Vec::new() })
     }
 
-    fn ask(plans: &mut Plans, key: u32) -> bool {
+    fn request(plans: &mut Plans, key: u32) -> bool {
         let found = plans.get(&[key]).is_some();
         if !found {
             plans.keep(&[key], plan());
@@ -105,32 +105,32 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_often_stays() {
+    fn only_frequently_requested_plans_stay() {
         let mut plans = Plans::default();
-        for turn in 0..20_000 {
+        for iteration in 0..20_000 {
             // One plan per iteration, one that recurs after ten thousand, and one that never does.
-            assert!(ask(&mut plans, 0) || turn == 0);
-            assert!(turn % 20 != 0 || !ask(&mut plans, 1 + turn / 20 % 500));
-            assert!(!ask(&mut plans, 2000 + turn));
+            assert!(request(&mut plans, 0) || iteration == 0);
+            assert!(iteration % 20 != 0 || !request(&mut plans, 1 + iteration / 20 % 500));
+            assert!(!request(&mut plans, 2000 + iteration));
         }
         assert!(plans.kept.len() < 40, "{} are kept", plans.kept.len());
         assert_eq!(plans.new.len(), MOST_NEW);
     }
 
     #[test]
-    fn a_long_round_is_kept_whole() {
+    fn a_long_cycle_of_plans_is_kept() {
         let mut plans = Plans::default();
         for _ in 0..OFTEN {
-            (0..500).for_each(|key| _ = ask(&mut plans, key));
+            (0..500).for_each(|key| _ = request(&mut plans, key));
         }
-        assert!((0..500).all(|key| ask(&mut plans, key)));
+        assert!((0..500).all(|key| request(&mut plans, key)));
     }
 
     #[test]
-    fn there_are_never_too_many() {
+    fn the_cache_is_bounded() {
         let mut plans = Plans::default();
         for key in 0..5000 {
-            (0..OFTEN).for_each(|_| _ = ask(&mut plans, key));
+            (0..OFTEN).for_each(|_| _ = request(&mut plans, key));
             assert!(plans.kept.len() <= MOST_KEPT && plans.new.len() <= MOST_NEW);
         }
     }

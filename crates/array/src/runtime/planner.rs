@@ -4,9 +4,9 @@
 //! that reads a value of another window first has that window planned up to the producer, so a record always sees all
 //! its inputs. The lock is held for a bounded number of records.
 //!
-//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that iteration N
-//! + 1 is cut like iteration N and its plan is found in the cache. Time decides only at the end of the window: a waiter
-//! cuts at once, and an idle worker after the window has been quiet for a time that grows with the work at stake.
+//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that every
+//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window:
+//! a waiter cuts at once, and an idle worker after no record has arrived for a time that grows with the work at stake.
 
 use crate::runtime::flights::Flights;
 use crate::runtime::inline::{Attempt, run_inline};
@@ -18,7 +18,7 @@ use crate::runtime::record::{InputRef, InputWord, Record};
 use crate::runtime::segment::{Lists, SegmentBuilder, Submitted};
 use crate::runtime::window::Window;
 use crate::runtime::{Runtime, count, runtime};
-use forerun_base::Error;
+use forerun_base::{DType, Error};
 use forerun_engine::{Engine, Fed, Feeder};
 use forerun_ops::Op;
 use std::time::{Duration, Instant};
@@ -61,6 +61,15 @@ pub(crate) struct ResolvedInput {
     /// Offset of a view in elements; `None` if the whole value is read.
     pub(crate) view: Option<u64>,
     pub(crate) foreign: bool,
+}
+
+impl ResolvedInput {
+    /// The address of the first element seen, given that of the value. On a device, addresses are numbers.
+    #[inline(always)]
+    pub(crate) fn address(&self, base: *mut u8, dtype: DType) -> *const u8 {
+        // The view was checked when it was made: the offset stays inside the value.
+        base.wrapping_add(self.view.unwrap_or(0) as usize * dtype.size())
+    }
 }
 
 /// Resolves an operand of the record at `index`.
@@ -123,9 +132,8 @@ impl Planner {
         let mut head = ring.head();
         let Some(tail) = self.limit(window, head, until) else { return Fed::Empty };
         let (mut inlined, mut tiny) = (0, runtime.tiny_limit_here());
-        if matches!(until, Until::Index(_) | Until::Inline(_)) {
-            tiny = inline_limit::limit(self, window, head, tail, tiny);
-        }
+        // A waiter may run more than what is tiny.
+        let mut waits = matches!(until, Until::Index(_) | Until::Inline(_));
         loop {
             // Tiny records whose inputs are ready run inline.
             while head < tail && inlined < MOST_INLINE {
@@ -140,6 +148,10 @@ impl Planner {
                     Attempt::Unplanned(node) => {
                         self.settle_head(runtime, window, head, &mut inlined);
                         self.take_foreign(node, engine);
+                    }
+                    Attempt::NotTiny if waits => {
+                        waits = false;
+                        tiny = inline_limit::limit(self, window, head, tail, tiny);
                     }
                     Attempt::NotTiny => break,
                 }
@@ -163,7 +175,8 @@ impl Planner {
             head = draft.end;
             let unplanned = draft.unplanned;
             if !draft.is_empty() {
-                self.spawn_tasks(runtime, window, &draft, engine);
+                let waiter = tiny > 0 && matches!(until, Until::Index(_));
+                self.spawn_tasks(runtime, window, &draft, engine, waiter);
             }
             self.lists = draft.into_lists();
             // SAFETY: under the planner's lock; the records before `head` are run or spawned.
@@ -227,19 +240,19 @@ impl Planner {
         (tail, records == MOST_RECORDS)
     }
 
-    /// How long to wait for more records before cutting here; `None` if the window was quiet long enough.
+    /// How long to wait for more records before cutting here; `None` if none arrived for long enough.
     fn too_early(&mut self, window: &Window, head: u64, end: u64) -> Option<Duration> {
         // SAFETY: between head and tail, under the planner's lock.
         let cost: usize = (head..end).map(|i| unsafe { window.ring.peek(i) }.recipe.cost).sum();
-        // An element costs about a nanosecond: wait up to a few percent of the work for the chance to fuse.
+        // An element costs about a nanosecond: wait up to 1/64 of the work for the chance to fuse.
         let patience = Duration::from_nanos((cost as u64 / 64).clamp(2_000, 250_000));
         let side = window.planner_side(self);
         let tail = window.ring.tail();
         let now = Instant::now();
         match side.seen_at {
             Some(at) if side.seen_tail == tail => {
-                let quiet = now.duration_since(at);
-                (quiet < patience).then(|| patience - quiet)
+                let unchanged = now.duration_since(at);
+                (unchanged < patience).then(|| patience - unchanged)
             }
             _ => {
                 side.seen_tail = tail;

@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// Changes with every call of [`seed`]; odd multiples keep equal seeds apart.
+/// Changes with every call of [`seed`] and in a forked child, so that each thread restarts its stream.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// Position in the tree of forks: 0 for the process that seeded.
@@ -66,7 +66,7 @@ impl RandomStream {
 /// Makes this thread draw from the given stream, or from its own with `None`; returns the previous one.
 pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
 }
 

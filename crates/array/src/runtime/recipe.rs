@@ -7,7 +7,7 @@
 use crate::runtime::devices::{self, OwnDevice};
 use crate::runtime::lower::{CompiledKernel, compile};
 use crate::runtime::runtime;
-use forerun_base::{Result, Solo, WordHash};
+use forerun_base::{Result, Team, WordHash};
 use forerun_ops::{Op, Point};
 use forerun_plan::{Executable, Fate, Io, Operand, PlanOptions, SegmentRecord, Signature, Source, plan};
 use std::any::Any;
@@ -46,8 +46,7 @@ impl SingleKernel {
         }
     }
 
-    /// Runs one record of at most three inputs on the calling thread. `address` returns the address of each input of
-    /// the record.
+    /// Runs one record on the host. `address` says where each input of the record lies.
     ///
     /// # Safety
     /// Each input holds what its meta states; `target` has room for the result and no other thread accesses it.
@@ -57,18 +56,37 @@ impl SingleKernel {
         address: impl Fn(usize) -> *const u8,
         immediates: &[u64; 2],
         target: *mut u8,
+        team: &dyn Team,
     ) -> Result<()> {
-        let mut inputs = [std::ptr::null::<u8>(); 3];
-        for (to, from) in inputs.iter_mut().zip(&self.inputs) {
-            *to = address(*from as usize);
-        }
+        // SAFETY: as the caller promised.
+        self.with_io(address, immediates, target, |io| unsafe { self.host().check_and_run(io, team) })
+    }
+
+    /// Calls `f` with the addresses and scalars of one record.
+    #[inline]
+    pub(crate) fn with_io<R>(
+        &self,
+        address: impl Fn(usize) -> *const u8,
+        immediates: &[u64; 2],
+        target: *mut u8,
+        f: impl FnOnce(Io<'_>) -> R,
+    ) -> R {
+        let (mut few, mut many) = ([std::ptr::null::<u8>(); 3], Vec::new());
+        let inputs = if self.inputs.len() <= few.len() {
+            for (to, from) in few.iter_mut().zip(&self.inputs) {
+                *to = address(*from as usize);
+            }
+            &few[..self.inputs.len()]
+        } else {
+            many.extend(self.inputs.iter().map(|from| address(*from as usize)));
+            &many
+        };
+        debug_assert!(self.scalars.len() <= immediates.len(), "a scalar is an immediate");
         let mut scalars = [0u64; 2];
         for (to, from) in scalars.iter_mut().zip(&self.scalars) {
             *to = immediates[*from as usize];
         }
-        let (inputs, scalars) = (&inputs[..self.inputs.len()], &scalars[..self.scalars.len()]);
-        // SAFETY: the caller guarantees the conditions of `check_and_run`.
-        unsafe { self.host().check_and_run(Io { inputs, outputs: &[target], scalars }, &Solo) }
+        f(Io { inputs, outputs: &[target], scalars: &scalars[..self.scalars.len()] })
     }
 }
 
@@ -110,7 +128,7 @@ impl Recipe {
 
     /// A counted reference.
     pub(crate) fn share(&self) -> Arc<Recipe> {
-        self.own.upgrade().expect("somebody holds it")
+        self.own.upgrade().expect("the recipe is held")
     }
 
     /// The recipe as a record names it. The caller ensures that the window holds it until the record is done.
@@ -149,7 +167,7 @@ impl Recipe {
                     .iter()
                     .map(|o| match o.source {
                         Source::External(i) => i as u8,
-                        Source::Record(_) => unreachable!("a record alone reads nothing of its own"),
+                        Source::Record(_) => unreachable!("a single record reads no other"),
                     })
                     .collect(),
                 scalars: group.scalars.iter().map(|(_, word)| *word).collect(),

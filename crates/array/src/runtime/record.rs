@@ -1,4 +1,5 @@
-//! Records: one submitted op each, 64 bytes, no closure, no allocation.
+//! Records: one submitted op each, 64 bytes, without a closure. Only a record of an op with more than three array inputs
+//! allocates: it owns the list of them.
 //!
 //! A view is a record without a result, directly before the record that reads through it; the reader's operand says how
 //! many records back it is. So a cut never separates the two, and a view never needs a value.
@@ -14,7 +15,7 @@ pub(crate) struct Record {
     pub(crate) recipe: &'static Recipe,
     /// The node of the result; null for a view.
     pub(crate) out: *const Node,
-    /// The array inputs.
+    /// The array inputs; an op with more than three (a concatenation, for instance) has a list in the first word.
     pub(crate) inputs: [InputWord; 3],
     /// Scalars in the computation dtype, offsets, random keys.
     pub(crate) immediates: [u64; 2],

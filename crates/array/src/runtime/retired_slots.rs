@@ -71,11 +71,11 @@ mod loom_tests {
 
     // SAFETY: loom checks the accesses.
     unsafe impl Sync for Slot {}
-    // SAFETY: as above.
+    // SAFETY: loom checks the accesses.
     unsafe impl Send for Slot {}
 
     #[test]
-    fn every_slot_arrives_with_what_was_done_to_it() {
+    fn every_slot_arrives_with_earlier_writes() {
         // Three preemptions cover every order that matters here, in seconds instead of minutes.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);

@@ -40,7 +40,7 @@ pub(crate) fn submit_node(
     loc: Loc,
 ) -> &'static Node {
     let node = submit_value_in(window, recipe, inputs, immediates, loc, None);
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
         // Lent to the observers. If one panics the array is dropped; otherwise the caller owns it.
         let array = Array::own(node);
@@ -64,7 +64,7 @@ pub(crate) fn submit_write(
 ) -> &'static Node {
     let window = window();
     let node = submit_value_in(window, recipe, inputs, immediates, loc, Some(x));
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     if unsafe { window.owner() }.observed {
         observers::notify(recipe, inputs, immediates, (x, true), node, loc);
     }
@@ -82,9 +82,9 @@ fn submit_value_in(
     written: Option<&Array>,
 ) -> &'static Node {
     let views = inputs.iter().filter(|i| matches!(i, SubmitInput::Array(a) if a.is_view())).count() as u64;
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let index = unsafe { window.owner() }.next + views;
-    // SAFETY: our own window.
+    // SAFETY: the calling thread owns this window.
     let node = unsafe { window.take_node() };
     let mut back = views;
     let mut operand = |input: &SubmitInput<'_>| operand(window, *input, index, &mut back, loc);
@@ -134,7 +134,7 @@ fn operand(window: &'static Window, input: SubmitInput<'_>, index: u64, back: &m
         SubmitInput::Array(array) => {
             let base = array.cell().with_current(announce);
             let (from, to) = (array.cell().meta(), array.meta());
-            // SAFETY: our own window; no other reference to the owner's part is alive.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             let owner: &mut Owner = unsafe { window.owner() };
             let key = (Op::View.code(), [from.id, to.id, 0]);
             let made: Result<_, std::convert::Infallible> =
@@ -167,6 +167,6 @@ fn push(window: &'static Window, record: Record) {
     // SAFETY: this is our own window, so we are its only producer.
     let pushed = unsafe { window.ring.push(record) };
     debug_assert!(pushed.is_ok(), "a ring that has room is full");
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     unsafe { window.owner() }.next += 1;
 }

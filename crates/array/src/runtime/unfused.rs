@@ -8,13 +8,13 @@ use crate::runtime::devices::OwnDevice;
 use crate::runtime::kernel_task::{BoundOutput, KernelTask};
 use crate::runtime::last_good::{GoodBytes, LastGood};
 use crate::runtime::lower::CompiledKernel;
-use crate::runtime::memory::{no_memory, no_memory_on};
+use crate::runtime::memory::no_memory;
 use crate::runtime::node::{INLINE, Node};
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
-use forerun_base::{Error, ErrorKind, Loc, Team, fail_point};
+use forerun_base::{Error, ErrorKind, Loc, Solo, Team, fail_point};
 use forerun_engine::{Enqueued, LaneTicket, Status};
-use forerun_plan::{Io, Lane};
+use forerun_plan::Lane;
 use std::sync::atomic::Ordering;
 
 /// The result of one record before it is published.
@@ -79,50 +79,31 @@ impl Drop for Owned {
 impl KernelTask {
     /// Runs the records of the kernel one by one and publishes each output separately.
     pub(crate) fn run_unfused(&self, team: &dyn Team) {
-        let mut records = self.members().to_vec();
-        records.sort_unstable();
-        let mut made: Vec<Made> = Vec::with_capacity(records.len());
-        for record in records {
-            let submitted = &self.segment[record as usize];
-            let result = run_record(submitted, &made, team).map_err(|error| {
-                let last_good = submitted.former().and_then(|former| {
-                    made.iter()
-                        .find(|m| std::ptr::eq(m.node, former))
-                        .map_or_else(|| former.last_good(), Made::last_good)
-                });
-                Failed { error, last_good: last_good.map(LastGood::after_failed_write) }
-            });
-            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
-        }
-        for output in &self.outputs {
-            let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
-            publish(output, made.swap_remove(at).result);
+        for (output, result) in self.make_unfused(None, team) {
+            match result {
+                Ok(owned) if output.large => output.node.set_buffer(owned.give()),
+                // SAFETY: a value that fits into its node has room for its bytes there, and nobody reads it yet.
+                Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
+                Err(failed) => {
+                    output.node.publish_failed(output.generation, failed.error, failed.last_good);
+                    continue;
+                }
+            }
+            output.node.publish_ready(output.generation);
         }
     }
-}
 
-impl KernelTask {
     /// The same on an accelerator: enqueues the records that do not depend on a failure, one by one.
     pub(crate) fn enqueue_unfused(&self, device: &'static OwnDevice) -> Enqueued {
-        let mut records = self.members().to_vec();
-        records.sort_unstable();
         let began = trace::clock();
-        let mut made: Vec<Made> = Vec::with_capacity(records.len());
-        for record in records {
-            let submitted = &self.segment[record as usize];
-            // A device may overwrite the previous value of a cell before the failure is known, so nothing is kept.
-            let result = enqueue_record(device, submitted, &made).map_err(|error| Failed { error, last_good: None });
-            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
-        }
+        let made = self.make_unfused(Some(device), &Solo);
         let ticket = device.accelerator.last_ticket(Lane::Compute);
-        let mut any = false;
-        for output in &self.outputs {
-            let Some(at) = made.iter().position(|m| std::ptr::eq(m.node, output.node)) else { continue };
-            match made.swap_remove(at).result {
+        let any = made.iter().any(|(_, result)| result.is_ok());
+        for (output, result) in made {
+            match result {
                 Ok(owned) => {
                     output.node.begin_enqueued(owned.give());
                     output.node.publish_enqueued(output.generation, Lane::Compute as u8, ticket);
-                    any = true;
                 }
                 Err(Failed { error, last_good }) => output.node.publish_failed(output.generation, error, last_good),
             }
@@ -136,11 +117,44 @@ impl KernelTask {
         self.give_back_in_order(device);
         Enqueued::Ticket(LaneTicket { lane: Lane::Compute as usize, number: ticket })
     }
+
+    /// Makes the results of the records in the order in which they were submitted; gives those that are outputs.
+    fn make_unfused(
+        &self,
+        device: Option<&'static OwnDevice>,
+        team: &dyn Team,
+    ) -> Vec<(&BoundOutput, Result<Owned, Failed>)> {
+        let mut records = self.members().to_vec();
+        records.sort_unstable();
+        let mut made: Vec<Made> = Vec::with_capacity(records.len());
+        for record in records {
+            let submitted = &self.segment[record as usize];
+            let result = run_record(submitted, &made, device, team).map_err(|error| {
+                // A device may write over what a cell held before the failure is known: nothing is kept.
+                let former = submitted.former().filter(|_| device.is_none());
+                let last_good = former.and_then(|former| match find(&made, former) {
+                    Some(made) => made.last_good(),
+                    None => former.last_good(),
+                });
+                Failed { error, last_good: last_good.map(LastGood::after_failed_write) }
+            });
+            made.push(Made { node: submitted.out(), bytes: submitted.record.recipe.signature.out.bytes, result });
+        }
+        let mut result = |output: &BoundOutput| {
+            let at = made.iter().position(|m| std::ptr::eq(m.node, output.node))?;
+            Some(made.swap_remove(at).result)
+        };
+        self.outputs.iter().filter_map(|output| Some((output, result(output)?))).collect()
+    }
+}
+
+fn find<'a>(made: &'a [Made], node: &Node) -> Option<&'a Made> {
+    made.iter().find(|m| std::ptr::eq(m.node, node))
 }
 
 /// The address of an operand's value, or the error of a missing value.
 fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
-    match made.iter().find(|m| std::ptr::eq(m.node, node)) {
+    match find(made, node) {
         Some(Made { result: Ok(owned), .. }) => Ok(owned.ptr()),
         Some(Made { result: Err(failed), .. }) => Err(failed.error.clone()),
         None if node.planned_status() == Status::Failed => Err(node.error()),
@@ -148,72 +162,37 @@ fn base_of(node: &Node, made: &[Made]) -> Result<*mut u8, Error> {
     }
 }
 
-/// The inputs of one record, in the order of its kernel.
-fn addresses_of(submitted: &Submitted, made: &[Made]) -> Result<Vec<*const u8>, Error> {
-    let signature = &submitted.record.recipe.signature;
-    let address = |k: &u8| {
-        let operand = &submitted.operands[*k as usize];
-        let offset = operand.view.unwrap_or(0) as usize * signature.inputs[*k as usize].dtype.size();
-        // The offset of a view stays inside its base; device addresses are only numbers here.
-        base_of(operand.node, made).map(|base| base.wrapping_add(offset) as *const u8)
-    };
-    submitted.record.recipe.single().inputs.iter().map(address).collect()
-}
-
-fn blame_on(submitted: &Submitted) -> impl Fn(Error) -> Error + Copy {
-    let (op, loc) = (submitted.record.recipe.op().name(), Loc::from_id(submitted.record.loc));
-    move |error: Error| {
-        let error = error.in_op(op).submitted_at(loc);
-        runtime().note_failure(&error);
-        error
+/// Runs one record on the host, or enqueues it on a device.
+fn run_record(
+    submitted: &Submitted,
+    made: &[Made],
+    device: Option<&'static OwnDevice>,
+    team: &dyn Team,
+) -> Result<Owned, Error> {
+    let Submitted { record, operands } = submitted;
+    let (signature, single) = (&record.recipe.signature, record.recipe.single());
+    // A kernel may not need every operand: an update of all elements does not read what was there before.
+    let mut bases = vec![std::ptr::null_mut(); operands.len()];
+    for k in single.inputs.iter().map(|k| *k as usize) {
+        bases[k] = base_of(operands[k].node, made)?;
     }
-}
-
-fn scalars_of(submitted: &Submitted) -> Vec<u64> {
-    let record = &submitted.record;
-    record.recipe.single().scalars.iter().map(|word| record.immediates[*word as usize]).collect()
-}
-
-fn enqueue_record(device: &'static OwnDevice, submitted: &Submitted, made: &[Made]) -> Result<Owned, Error> {
-    let recipe = submitted.record.recipe;
-    let addresses = addresses_of(submitted, made)?;
-    let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
-    let bytes = recipe.signature.out.bytes;
-    let buffer = Buffer::alloc_on(device, bytes, op, loc).ok_or_else(|| blame(no_memory_on(device, bytes)))?;
-    let owned = Owned(buffer);
-    let CompiledKernel::Device(kernel) = &recipe.single().kernel else {
-        return Err(blame(Error::new(ErrorKind::Runtime, "it does not run on a device")));
-    };
-    submitted.operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
-    let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
-    // SAFETY: inputs are complete when the lane reaches this kernel; the result has the size its meta states and is
-    // ours alone.
-    unsafe { kernel.launch(io) }.map_err(blame)?;
-    Ok(owned)
-}
-
-fn publish(output: &BoundOutput, result: Result<Owned, Failed>) {
-    match result {
-        Ok(owned) if output.large => output.node.set_buffer(owned.give()),
-        // SAFETY: a value that fits into its node has room for its bytes there, and no thread reads it yet.
-        Ok(owned) => unsafe { std::ptr::copy_nonoverlapping(owned.ptr(), output.node.data(), output.bytes) },
-        Err(Failed { error, last_good }) => return output.node.publish_failed(output.generation, error, last_good),
-    }
-    output.node.publish_ready(output.generation);
-}
-
-fn run_record(submitted: &Submitted, made: &[Made], team: &dyn Team) -> Result<Owned, Error> {
-    let recipe = submitted.record.recipe;
-    let addresses = addresses_of(submitted, made)?;
-    let (op, loc, blame) = (recipe.op().name(), Loc::from_id(submitted.record.loc), blame_on(submitted));
+    let address = |k: usize| operands[k].address(bases[k], signature.inputs[k].dtype);
+    let (op, loc, bytes) = (signature.op.name(), Loc::from_id(record.loc), signature.out.bytes);
+    let blame = |error: Error| runtime().blame(error, op, loc);
     fail_point!("apart.record", error => return Err(blame(error)));
-    let bytes = recipe.signature.out.bytes;
-    fail_point!("apart.room", _error => return Err(blame(no_memory(bytes))));
-    let owned = Owned(Buffer::alloc(bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(bytes)))?);
-    let io = Io { inputs: &addresses, outputs: &[owned.ptr()], scalars: &scalars_of(submitted) };
-    let executable = recipe.single().host();
-    // SAFETY: all inputs are ready or were computed just before; the result has the size its meta states and is ours
-    // alone.
-    unsafe { executable.check_and_run(io, team) }.map_err(blame)?;
+    fail_point!("apart.room", _error => return Err(blame(no_memory(device, bytes))));
+    let buffer = Buffer::alloc(device, bytes.max(1), op, loc).ok_or_else(|| blame(no_memory(device, bytes)))?;
+    let owned = Owned(buffer);
+    let ran = match (&single.kernel, device) {
+        (CompiledKernel::Device(kernel), Some(device)) => {
+            operands.iter().for_each(|operand| follow(device, Lane::Compute, operand.node));
+            // SAFETY: inputs are there when the lane comes to this; the result is as large as its meta says and ours alone.
+            single.with_io(address, &record.immediates, owned.ptr(), |io| unsafe { kernel.launch(io) })
+        }
+        // SAFETY: all inputs are ready, or were made just before; the result is as large as its meta says and ours alone.
+        (CompiledKernel::Host(_), None) => unsafe { single.run(address, &record.immediates, owned.ptr(), team) },
+        _ => Err(Error::new(ErrorKind::Runtime, "it was not compiled for its device")),
+    };
+    ran.map_err(blame)?;
     Ok(owned)
 }

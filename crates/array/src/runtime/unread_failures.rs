@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 
 /// Maximum number of failures kept whole.
-const MOST: usize = 1000;
+const MOST_LISTED: usize = 1000;
 /// Maximum number of distinct failures counted beyond those.
 const MOST_COUNTED: usize = 1 << 16;
 
@@ -22,7 +22,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// Adds a failure.
     pub(crate) fn note(&mut self, error: &Error) {
-        if self.listed.len() < MOST {
+        if self.listed.len() < MOST_LISTED {
             return self.listed.push(error.clone());
         }
         let key = self.key(error);
@@ -60,7 +60,7 @@ mod tests {
     use forerun_base::ErrorKind;
 
     #[test]
-    fn all_are_counted_and_few_are_kept() {
+    fn all_failures_are_counted_and_few_are_kept() {
         let error = |n: usize| Error::new(ErrorKind::Value, format!("bad {n}"));
         let mut failures = Failures::default();
         (0..3000).for_each(|n| failures.note(&error(n)));

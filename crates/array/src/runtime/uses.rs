@@ -1,23 +1,33 @@
 //! The balance of a value with a buffer, which decides when its bytes are freed.
 //!
+//! A *use* is a record that writes or reads the value. The record that computes the value counts as its first use, so
+//! the buffer is not freed before it is written.
+//!
 //! | event | who | change |
 //! |---|---|---|
 //! | a record of another window will use it | that frontend, while it holds a handle | +1 |
-//! | closed: no new uses; the owner had `uses` | the thread that drops the last handle, once | +CLOSED + uses |
-//! | uses done (computing the value is one) | the thread that ran the records | -n |
+//! | closed: no new uses; the owner submitted `uses` of them | the thread that drops the last handle, once | +CLOSED_OFFSET + uses |
+//! | n uses are done | the thread that ran the records | -n |
+//! | the buffer is freed | the thread that found the word equal to CLOSED_OFFSET | = CLOSED_OFFSET + FREED |
+//! | the slot is reused | the owner, if the word is CLOSED_OFFSET + FREED | = 0 |
 //!
 //! The owner announces its own uses only when the value is closed, so that submission never touches this cache line.
-//! Until the close the word may be negative. It equals CLOSED exactly once: when the value is closed and every use is
-//! done. The thread that brings it there frees the buffer; acquire and release order every use before that. Only then
-//! does it mark the word FREED, and only a word so marked may begin the slot's next life; otherwise the next life's
-//! buffer might be taken for the old one's. This module does not know what a buffer is.
+//! Until the close the word may be negative. It equals CLOSED_OFFSET exactly once: when the value is closed and every
+//! use is done. The thread that brings it there frees the buffer; acquire and release order every use before that.
+//!
+//! FREED says that this thread is done with the slot. At CLOSED_OFFSET alone, it may still be about to take the buffer
+//! out of the slot. If the owner reused the slot at that point, the thread could free the buffer of the next value.
+//!
+//! `docs/internals/memory.md` has an example with numbers. This module does not know what a buffer is.
 
 use super::sync::{AtomicI64, Ordering};
 
-const CLOSED: i64 = 1 << 40;
+/// Added when the value is closed; more than the number of uses can reach.
+const CLOSED_OFFSET: i64 = 1 << 40;
+/// Added when the buffer is freed.
 const FREED: i64 = 1 << 41;
 
-/// Uses announced minus uses done, plus CLOSED once closed.
+/// Uses announced minus uses done, plus [`CLOSED_OFFSET`] once closed.
 #[derive(Debug)]
 pub(crate) struct Balance(AtomicI64);
 
@@ -34,7 +44,7 @@ impl Balance {
     /// Ends new uses and adds the owner's `uses`. Returns true if the caller must free the buffer.
     #[must_use]
     pub(crate) fn close(&self, uses: u32) -> bool {
-        self.change(CLOSED + uses as i64)
+        self.change(CLOSED_OFFSET + uses as i64)
     }
 
     /// Subtracts uses that are done. Returns true if the caller must free the buffer.
@@ -44,12 +54,12 @@ impl Balance {
     }
 
     fn change(&self, by: i64) -> bool {
-        self.0.fetch_add(by, Ordering::AcqRel) + by == CLOSED
+        self.0.fetch_add(by, Ordering::AcqRel) + by == CLOSED_OFFSET
     }
 
     /// Whether the caller's uses are the only ones left, so that it may take the buffer.
     pub(crate) fn is_left_to(&self, uses: u32) -> bool {
-        self.0.load(Ordering::Acquire) == CLOSED + uses as i64
+        self.0.load(Ordering::Acquire) == CLOSED_OFFSET + uses as i64
     }
 
     /// Whether every use of an open value is done, with `uses` of the owner.
@@ -59,8 +69,8 @@ impl Balance {
 
     /// The number of uses left of a closed value.
     pub(crate) fn left(&self) -> Option<u64> {
-        let left = self.0.load(Ordering::Acquire) - CLOSED;
-        u64::try_from(left).ok().filter(|left| *left < CLOSED as u64)
+        let left = self.0.load(Ordering::Acquire) - CLOSED_OFFSET;
+        u64::try_from(left).ok().filter(|left| *left < CLOSED_OFFSET as u64)
     }
 
     /// Whether every announced use of a value that is never closed here is done.
@@ -70,12 +80,12 @@ impl Balance {
 
     /// Marks the buffer as freed: this life has ended.
     pub(crate) fn mark_freed(&self) {
-        self.0.store(CLOSED | FREED, Ordering::Release);
+        self.0.store(CLOSED_OFFSET | FREED, Ordering::Release);
     }
 
     /// Resets the word for the slot's next life if this one has ended.
     pub(crate) fn reset_if_freed(&self) -> bool {
-        let freed = self.0.load(Ordering::Acquire) == CLOSED | FREED;
+        let freed = self.0.load(Ordering::Acquire) == CLOSED_OFFSET | FREED;
         if freed {
             self.0.store(0, Ordering::Relaxed);
         }
@@ -88,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_out_even_once_in_any_order() {
+    fn reaches_the_final_state_once_in_any_order() {
         let b = Balance::new();
         assert!(b.is_open_and_done(0) && !b.is_open_and_done(1));
         assert!(!b.done(1));

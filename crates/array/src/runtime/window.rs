@@ -213,7 +213,7 @@ impl Window {
         let owner = unsafe { self.owner() };
         self.reclaim(owner, usize::MAX);
         let found = owner.free.pop().or_else(|| self.grow(owner));
-        found.unwrap_or_else(|| panic!("no memory for the description of another array"))
+        found.unwrap_or_else(|| panic!("no memory for another array descriptor"))
     }
 
     /// Holds a recipe until the records that name it are done, if the calling thread submits them right away.
@@ -225,7 +225,7 @@ impl Window {
 
     /// Holds an object that records just submitted by the calling thread refer to, until they are done.
     pub(crate) fn keep_alive<T: Send + Sync + 'static>(&self, recipe_refs: &Arc<T>) {
-        // SAFETY: our own window; no other reference to the owner's part is alive.
+        // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
         unsafe { self.owner() }.keep(recipe_refs);
     }
 
@@ -233,7 +233,7 @@ impl Window {
     pub(crate) fn retire(node: &Node) {
         let window = node.window();
         if window == current() {
-            // SAFETY: it is our own window, and no other reference to the owner's part is alive here.
+            // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
             unsafe { (*window).owner() }.retired.push_back(node);
             return;
         }
@@ -357,7 +357,7 @@ pub(crate) fn window() -> &'static Window {
 /// leak detection.
 pub fn slots() -> SlotStats {
     let window = window();
-    // SAFETY: our own window; no other reference to the owner's part is alive.
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
     let owner = unsafe { window.owner() };
     window.reclaim(owner, usize::MAX);
     SlotStats { made: owner.made, live: owner.made - owner.free.len() }
@@ -469,6 +469,6 @@ mod tests {
         assert_eq!(windows.count(), taken.len());
         assert!(windows.iter().zip(&taken).all(|(found, taken)| std::ptr::eq(found, *taken)));
         windows.give_back(windows.get(PART).unwrap());
-        assert_eq!(windows.take().number, PART, "a window that nobody owns is adopted");
+        assert_eq!(windows.take().number, PART, "a window without an owner is adopted");
     }
 }

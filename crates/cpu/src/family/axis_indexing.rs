@@ -64,7 +64,7 @@ fn positions(args: &Args<'_>) -> Result<Vec<usize>> {
         DType::U16 => args.input::<u16>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U32 => args.input::<u32>(1).iter().map(|i| place(*i as i64)).collect(),
         DType::U64 => args.input::<u64>(1).iter().map(|i| place(i64::try_from(*i).unwrap_or(i64::MAX))).collect(),
-        dtype => unreachable!("inference refuses {dtype} indices"),
+        dtype => unreachable!("inference rejects {dtype} indices"),
     }
 }
 
@@ -111,7 +111,7 @@ fn take<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         }
         for at in range {
             let (outer, i) = (at / (count * inner), at % inner);
-            // SAFETY: as above.
+            // SAFETY: pieces write disjoint elements within the output.
             unsafe { to.add(at).write(from[(outer * extent + positions[at]) * inner + i]) };
         }
     });

@@ -7,7 +7,9 @@
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, Number, total_elements};
-use crate::simd::{Baseline, Isa, Memory, Set, Work, collect};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
+use crate::simd::{Baseline, Isa, Memory, Set, Work, by_set, collect};
 use forerun_base::{BFloat16, Complex, DType, Float16, Team};
 use forerun_ops::convolve::Window;
 use forerun_ops::{Convolve, NumFloat};
@@ -82,11 +84,14 @@ trait Kernel: 'static {
     /// The number of elements in a block of [`Kernel::taps`].
     const BLOCK: usize;
     /// `sums[i] += x[i] * tap`.
-    fn tap(sums: &mut [Self::Elem], x: &[Self::Elem], tap: Self::Elem);
+    ///
+    /// # Safety
+    /// The processor must have the features of the kernel's vectors.
+    unsafe fn tap(sums: &mut [Self::Elem], x: &[Self::Elem], tap: Self::Elem);
     /// Applies several taps to a block of sums. The elements for each tap start one before those for the previous tap.
     ///
     /// # Safety
-    /// `taps.len() - 1` elements before `x`, and a block from `x` on, must be readable.
+    /// `taps.len() - 1` elements before `x` must be readable, and a block from it on; features as for [`Kernel::tap`].
     unsafe fn taps(sums: &mut [Self::Elem; MOST], x: *const Self::Elem, taps: &[Self::Elem]);
     fn plus(a: Self::Elem, b: Self::Elem) -> Self::Elem;
 }
@@ -98,14 +103,14 @@ impl<T: Number> Kernel for Plain<T> {
     type Elem = T;
     const BLOCK: usize = MOST;
     #[inline(always)]
-    fn tap(sums: &mut [T], x: &[T], tap: T) {
+    unsafe fn tap(sums: &mut [T], x: &[T], tap: T) {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.plus(x.times(tap)));
     }
     #[inline(always)]
     unsafe fn taps(sums: &mut [T; MOST], x: *const T, taps: &[T]) {
         for (j, tap) in taps.iter().enumerate() {
             // SAFETY: the caller guarantees the elements.
-            Self::tap(sums, unsafe { std::slice::from_raw_parts(x.sub(j), MOST) }, *tap);
+            unsafe { Self::tap(sums, std::slice::from_raw_parts(x.sub(j), MOST), *tap) };
         }
     }
     #[inline(always)]
@@ -121,11 +126,12 @@ impl<V: Memory<Elem: Number> + NumFloat + 'static, const N: usize> Kernel for Ve
     type Elem = V::Elem;
     const BLOCK: usize = N * V::LANES;
     #[inline(always)]
-    fn tap(sums: &mut [V::Elem], x: &[V::Elem], tap: V::Elem) {
-        let (count, tap) = (sums.len().min(x.len()), V::splat(tap));
+    unsafe fn tap(sums: &mut [V::Elem], x: &[V::Elem], tap: V::Elem) {
+        let count = sums.len().min(x.len());
         let (sums, x, whole) = (sums.as_mut_ptr(), x.as_ptr(), count - count % V::LANES);
-        // SAFETY: full vectors within both slices, then the tail.
+        // SAFETY: whole vectors within both slices, then the elements that are left; the caller promises the features.
         unsafe {
+            let tap = V::splat(tap);
             for i in (0..whole).step_by(V::LANES) {
                 V::load(x.add(i)).mul_add(tap, V::load(sums.add(i))).store(sums.add(i));
             }
@@ -170,21 +176,29 @@ impl<K: Kernel> Work for Stretch<'_, K> {
     #[inline(always)]
     fn run(self) {
         for (i, to) in self.to.chunks_mut(K::BLOCK).enumerate() {
-            block::<K>(self.long, self.taps, self.first + i * K::BLOCK, to);
+            // SAFETY: `stretches` makes it, with the set of the kernel's vectors.
+            unsafe { block::<K>(self.long, self.taps, self.first + i * K::BLOCK, to) };
         }
     }
 }
 
 /// Applies tap `j` to the sums from `at` on that it reaches.
+///
+/// # Safety
+/// As for [`Kernel::tap`].
 #[inline(always)]
-fn reached<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, sums: &mut [K::Elem], j: usize) {
+unsafe fn reached<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, sums: &mut [K::Elem], j: usize) {
     let (first, last) = (at.max(j), (at + sums.len()).min(j + long.len()));
-    K::tap(&mut sums[first - at..last - at], &long[first - j..last - j], taps[j]);
+    // SAFETY: the caller's promise is this one.
+    unsafe { K::tap(&mut sums[first - at..last - at], &long[first - j..last - j], taps[j]) };
 }
 
 /// Computes the elements from `at` on, at most a block.
+///
+/// # Safety
+/// As for [`Kernel::tap`].
 #[inline(always)]
-fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::Elem]) {
+unsafe fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::Elem]) {
     let (n, width) = (long.len(), to.len());
     // The taps that reach any of these elements, and those that reach all of them.
     let (begin, end) = ((at + 1).saturating_sub(n), taps.len().min(at + width));
@@ -199,14 +213,16 @@ fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::
         let all_until = all_end.clamp(all_from, until);
         let mut sums = [K::Elem::default(); MOST];
         for j in from..all_from {
-            reached::<K>(long, taps, at, &mut sums[..width], j);
+            // SAFETY: the caller's promise is this one.
+            unsafe { reached::<K>(long, taps, at, &mut sums[..width], j) };
         }
         if all_from < all_until {
             // SAFETY: each of these taps overlaps the long vector over the whole block.
             unsafe { K::taps(&mut sums, long.as_ptr().add(at - all_from), &taps[all_from..all_until]) };
         }
         for j in all_until..until {
-            reached::<K>(long, taps, at, &mut sums[..width], j);
+            // SAFETY: the caller's promise is this one.
+            unsafe { reached::<K>(long, taps, at, &mut sums[..width], j) };
         }
         match run <= begin {
             true => total = sums,
@@ -218,7 +234,13 @@ fn block<K: Kernel>(long: &[K::Elem], taps: &[K::Elem], at: usize, to: &mut [K::
 
 /// Computes the requested elements in parallel with the features of the instruction set. Elements outside of the full
 /// convolution are zero.
-fn stretches<K: Kernel, S: Set>(x: &[K::Elem], y: &[K::Elem], (first, to): (i64, &mut [K::Elem]), team: &dyn Team) {
+fn stretches<K: Kernel>(
+    set: impl Set,
+    x: &[K::Elem],
+    y: &[K::Elem],
+    (first, to): (i64, &mut [K::Elem]),
+    team: &dyn Team,
+) {
     let (long, taps) = if x.len() >= y.len() { (x, y) } else { (y, x) };
     let full = if taps.is_empty() { 0 } else { long.len() + taps.len() - 1 };
     let before = usize::try_from(-first).unwrap_or(0).min(to.len());
@@ -232,11 +254,9 @@ fn stretches<K: Kernel, S: Set>(x: &[K::Elem], y: &[K::Elem], (first, to): (i64,
     let target = Shared(to.as_mut_ptr());
     let piece = |p: usize| {
         let (start, end) = (p * per_piece, count.min((p + 1) * per_piece));
-        // SAFETY: pieces write disjoint elements within the output; the backend has checked the instruction set.
-        unsafe {
-            let to = std::slice::from_raw_parts_mut(target.get().add(start), end - start);
-            S::vectorize(Stretch::<K> { long, taps, first: first + start, to });
-        }
+        // SAFETY: pieces write elements of their own, within the output.
+        let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(start), end - start) };
+        set.vectorize(Stretch::<K> { long, taps, first: first + start, to });
     };
     if pieces == 1 { piece(0) } else { team.split(pieces, &piece) }
 }
@@ -252,21 +272,11 @@ macro_rules! floats {
         $(impl Float for $type {
             fn convolve(isa: Isa, x: &[Self], y: &[Self], to: (i64, &mut [Self]), team: &dyn Team) {
                 match isa {
-                    Isa::Baseline => {
-                        stretches::<Vectors<<Baseline as Set>::$vector, $plain>, Baseline>(x, y, to, team)
-                    }
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => {
-                        use crate::simd::Avx2;
-                        stretches::<Vectors<<Avx2 as Set>::$vector, $avx2>, Avx2>(x, y, to, team)
-                    }
+                    Isa::Avx2(set) => stretches::<Vectors<<Avx2 as Set>::$vector, $avx2>>(set, x, y, to, team),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => {
-                        use crate::simd::Avx512;
-                        stretches::<Vectors<<Avx512 as Set>::$vector, $avx512>, Avx512>(x, y, to, team)
-                    }
-                    #[cfg(not(target_arch = "x86_64"))]
-                    _ => stretches::<Vectors<<Baseline as Set>::$vector, $plain>, Baseline>(x, y, to, team),
+                    Isa::Avx512(set) => stretches::<Vectors<<Avx512 as Set>::$vector, $avx512>>(set, x, y, to, team),
+                    _ => stretches::<Vectors<<Baseline as Set>::$vector, $plain>>(Baseline, x, y, to, team),
                 }
             }
         })*
@@ -294,13 +304,5 @@ fn halves<T: Element>(args: &Args<'_>, team: &dyn Team, widen: fn(T) -> f32, rou
 
 fn plain<T: Number>(args: &Args<'_>, team: &dyn Team) {
     let (x, y, to) = (args.input::<T>(0), args.input::<T>(1), (first(args), args.output::<T>()));
-    match args.isa {
-        Isa::Baseline => stretches::<Plain<T>, Baseline>(x, y, to, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => stretches::<Plain<T>, crate::simd::Avx2>(x, y, to, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => stretches::<Plain<T>, crate::simd::Avx512>(x, y, to, team),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => stretches::<Plain<T>, Baseline>(x, y, to, team),
-    }
+    by_set!(args.isa, set => stretches::<Plain<T>>(set, x, y, to, team));
 }

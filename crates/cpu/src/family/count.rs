@@ -3,10 +3,10 @@
 //! Each piece counts into its own table, and the tables are added. Integer sums do not depend on how the elements are
 //! split.
 
-use super::order::with_features;
 use super::search::places_of;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
+use crate::simd::with_features;
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
 use forerun_ops::Count;
 use forerun_ops::count::Widths;
@@ -94,7 +94,7 @@ whole!(u8 i8 u16 i16 u32 i32 u64 i64);
 
 fn numbers<T: Whole>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (from, to, isa) = (args.input::<T>(0), args.output::<i64>(), args.isa);
-    let (largest, to) = to.split_last_mut().expect("inference made room for it");
+    let (largest, to) = to.split_last_mut().expect("inference adds an element for it");
     let made = in_tables(from.len(), to, team, |range, table| {
         let (from, mut most) = (&from[range], 0);
         with_features(
@@ -116,7 +116,7 @@ fn numbers<T: Whole>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     }
     *largest = if from.is_empty() { 0 } else { most as i64 + 1 };
     if *largest > to.len() as i64 {
-        // Some pieces may have counted before another one found that the table is too short.
+        // Discard the counts of pieces whose integers all fit.
         to.fill(0);
     }
     Ok(())

@@ -1,16 +1,15 @@
 //! Random draws by rejection: each element consumes its own random bits until a candidate is accepted.
 
 use super::order::sort_in_place;
-use crate::philox::{BATCH, Words, words};
+use crate::philox::{BATCH, Words};
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel};
 use crate::routine::source::Source;
-use crate::simd::{Isa, Set, Work};
+use crate::simd::{Isa, Set, Work, by_set};
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::Draw;
 use forerun_plan::RoutineCall;
 use std::f64::consts::PI;
-use std::marker::PhantomData;
 
 /// The minimum number of elements per piece.
 const PIECE: usize = 1 << 10;
@@ -116,16 +115,7 @@ fn bits(args: &Args<'_>, team: &dyn Team) {
 fn fill_bits(key: u64, first: u64, to: &mut [i64], isa: Isa) {
     for (batch, to) in to.chunks_mut(BATCH).enumerate() {
         let block = first.wrapping_add((batch * BATCH) as u64);
-        // SAFETY: the backend has checked the instruction set.
-        let words = unsafe {
-            match isa {
-                #[cfg(target_arch = "x86_64")]
-                Isa::Avx512 => crate::simd::Avx512::vectorize(Batch::<crate::simd::Avx512>(key, block, PhantomData)),
-                #[cfg(target_arch = "x86_64")]
-                Isa::Avx2 => crate::simd::Avx2::vectorize(Batch::<crate::simd::Avx2>(key, block, PhantomData)),
-                _ => words(key, block),
-            }
-        };
+        let words = by_set!(isa, set => set.vectorize(Batch(key, block, set)));
         for (b, to) in to.iter_mut().enumerate() {
             *to = ((words[1][b] as u64) << 32 | words[0][b] as u64) as i64;
         }
@@ -133,14 +123,13 @@ fn fill_bits(key: u64, first: u64, to: &mut [i64], isa: Isa) {
 }
 
 /// Generates a batch of blocks.
-struct Batch<S>(u64, u64, PhantomData<S>);
+struct Batch<S>(u64, u64, S);
 
 impl<S: Set> Work for Batch<S> {
     type Out = Words;
     #[inline(always)]
     fn run(self) -> Words {
-        // SAFETY: runs with the set's features.
-        unsafe { S::philox(self.0, self.1) }
+        self.2.philox(self.0, self.1)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, most_elements};
 use forerun_base::{DType, Result, Team};
-use forerun_linear::{Complex, Line, Room};
+use forerun_linear::{Complex, Line, Scratch};
 use forerun_ops::Fft;
 use forerun_ops::fft::{BackTransform, HalfTransform, Transform, factor};
 use forerun_plan::RoutineCall;
@@ -16,7 +16,7 @@ macro_rules! floats {
         |args, team| match args.dtype(0) {
             DType::F32 | DType::C64 => $f::<f32>(args, team, |x| x as f32),
             DType::F64 | DType::C128 => $f::<f64>(args, team, |x| x),
-            dtype => unreachable!("inference refuses {dtype}"),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     };
 }
@@ -77,7 +77,7 @@ impl Lines {
         from: &[A],
         to: &mut [B],
         team: &dyn Team,
-        room: fn() -> R,
+        scratch: fn() -> R,
         f: &OnLine<'_, A, B, R>,
     ) {
         let lines = self.outer * self.inner;
@@ -86,15 +86,15 @@ impl Lines {
         let per_piece = (PIECE / self.taken.max(self.given)).max(1);
         team.split(lines.div_ceil(per_piece), &|piece| {
             let (mut line, mut made) = (Vec::with_capacity(self.taken), vec![B::default(); self.given]);
-            let mut room = room();
+            let mut scratch = scratch();
             for at in piece * per_piece..lines.min((piece + 1) * per_piece) {
                 let (o, i) = (at / self.inner, at % self.inner);
                 line.clear();
                 line.extend((0..self.taken).map(|k| from[(o * self.taken + k) * self.inner + i]));
-                f(&mut line, &mut made, &mut room);
+                f(&mut line, &mut made, &mut scratch);
                 for (k, element) in made.iter().enumerate() {
                     let place = (o * self.given + k) * self.inner + i;
-                    assert!(place < size, "lines lie within the result");
+                    assert!(place < size, "lines are within the result");
                     // SAFETY: the bound was checked above, and lines do not overlap.
                     unsafe { target.get().add(place).write(*element) };
                 }
@@ -120,8 +120,8 @@ where
     let by = narrow(factor(scale, lines.taken));
     let transform = T::transform(lines.taken, back);
     let (from, to) = (args.input::<Complex<T>>(0), args.output::<Complex<T>>());
-    lines.each(from, to, team, Room::default, &|line, made, room| {
-        transform.run(line, room);
+    lines.each(from, to, team, Scratch::default, &|line, made, scratch| {
+        transform.run(line, scratch);
         made.iter_mut().zip(line).for_each(|(to, from)| *to = scaled(*from, by));
     });
     Ok(())
@@ -139,8 +139,8 @@ where
     let by = narrow(factor(args.attributes::<HalfTransform>().scale, lines.taken));
     let transform = T::forward(lines.taken);
     let (from, to) = (args.input::<T>(0), args.output::<Complex<T>>());
-    lines.each(from, to, team, Room::default, &|line, made, room| {
-        transform.run(line, made, room);
+    lines.each(from, to, team, Scratch::default, &|line, made, scratch| {
+        transform.run(line, made, scratch);
         made.iter_mut().for_each(|x| *x = scaled(*x, by));
     });
     Ok(())
@@ -158,8 +158,8 @@ where
     let by = narrow(factor(args.attributes::<BackTransform>().scale, lines.given));
     let transform = T::backward(lines.given);
     let (from, to) = (args.input::<Complex<T>>(0), args.output::<T>());
-    lines.each(from, to, team, Room::default, &|line, made, room| {
-        transform.run(line, made, room);
+    lines.each(from, to, team, Scratch::default, &|line, made, scratch| {
+        transform.run(line, made, scratch);
         made.iter_mut().for_each(|x| *x = *x * by);
     });
     Ok(())

@@ -1,8 +1,8 @@
 //! Linear algebra on stacks of matrices. Pieces of the stack run in parallel; each matrix uses one thread.
 
-use crate::need::PACKED;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel, most_elements, total_elements};
+use crate::scratch_bound::PACKED;
 use forerun_base::{DType, Error, ErrorKind, Result, Shape, Team};
 use forerun_linear::{Complex, Failure, Field, Half, Parts, Triangle};
 use forerun_ops::linalg::{self as ops, Completeness, Inversion, Stack, Triangular};
@@ -20,7 +20,7 @@ macro_rules! floats {
             DType::F64 => $f::<f64>(args, team),
             DType::C64 => widened(args, team, $f::<Complex<f64>>),
             DType::C128 => $f::<Complex<f64>>(args, team),
-            dtype => unreachable!("inference refuses {dtype}"),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     };
 }
@@ -104,7 +104,7 @@ impl<T: Element> Output<T> {
     #[expect(clippy::mut_from_ref, reason = "slices of different matrices and parts are apart")]
     unsafe fn slice(&self, part: usize, i: usize, count: usize) -> &mut [T] {
         let first = part + i * count;
-        assert!(first + count <= self.size, "a slice within the result");
+        assert!(first + count <= self.size, "the slice is within the result");
         // SAFETY: the bound was checked above; the caller guarantees that nobody else holds these elements.
         unsafe { std::slice::from_raw_parts_mut(self.start.get().add(first), count) }
     }
@@ -177,14 +177,14 @@ fn rows(args: &Args<'_>) -> usize {
 fn cholesky<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, n, out, upper) =
         (matrices::<T>(args, 0), rows(args), Output::<T>::of(args), args.attributes::<ops::Triangle>().upper);
-    // SAFETY: each matrix has its own slice, here and below.
+    // SAFETY: each matrix has its own slice.
     each(args, team, &|i| T::cholesky(a(i), n, upper, unsafe { out.slice(0, i, n * n) }))
 }
 
 fn det<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<T>::of(args));
     each(args, team, &|i| {
-        // SAFETY: as above.
+        // SAFETY: each matrix has its own slice.
         let place = unsafe { out.slice(0, i, 1) };
         place[0] = T::det(a(i), n);
         Ok(())
@@ -209,7 +209,7 @@ fn inv<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, n, out, lenient) =
         (matrices::<T>(args, 0), rows(args), Output::<T>::of(args), args.attributes::<Inversion>().lenient);
     each(args, team, &|i| {
-        // SAFETY: as above.
+        // SAFETY: each matrix has its own slice.
         let out = unsafe { out.slice(0, i, n * n) };
         match T::inverse(a(i), n, out) {
             Err(Failure::Singular) if lenient => {
@@ -224,7 +224,7 @@ fn inv<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
 fn solve<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, b, n, out) = (matrices::<T>(args, 0), matrices::<T>(args, 1), rows(args), Output::<T>::of(args));
     let columns = Stack::of(&args.call.inputs[1].1).columns;
-    // SAFETY: as above.
+    // SAFETY: each matrix has its own slice.
     each(args, team, &|i| T::solve(a(i), n, b(i), columns, unsafe { out.slice(0, i, n * columns) }))
 }
 
@@ -234,7 +234,7 @@ fn solve_triangular<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Res
     let Triangular { lower, transposed, unit } = args.attributes();
     let triangle = Triangle { lower, transposed, unit };
     each(args, team, &|i| {
-        // SAFETY: as above.
+        // SAFETY: each matrix has its own slice.
         T::solve_triangular(a(i), n, triangle, b(i), columns, unsafe { out.slice(0, i, n * columns) })
     })
 }
@@ -270,7 +270,7 @@ fn svdvals<T: Field<Part: Element> + Element>(args: &Args<'_>, team: &dyn Team) 
     let (a, out) = (matrices::<T>(args, 0), Output::<T::Part>::of(args));
     let stack = Stack::of(&args.call.inputs[0].1);
     each(args, team, &|i| {
-        // SAFETY: as above.
+        // SAFETY: each matrix has its own slice.
         T::singular_values(a(i), stack.rows, stack.columns, unsafe { out.slice(0, i, stack.least()) })
     })
 }
@@ -287,7 +287,7 @@ fn eigh<T: Field + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
 
 fn eigvalsh<T: Field<Part: Element> + Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (a, n, out, half) = (matrices::<T>(args, 0), rows(args), Output::<T::Part>::of(args), half(args));
-    // SAFETY: as above.
+    // SAFETY: each matrix has its own slice.
     each(args, team, &|i| T::eigvalsh(a(i), n, half, unsafe { out.slice(0, i, n) }))
 }
 
@@ -309,6 +309,6 @@ where
     Complex<T::Part>: Element,
 {
     let (a, n, out) = (matrices::<T>(args, 0), rows(args), Output::<Complex<T::Part>>::of(args));
-    // SAFETY: as above.
+    // SAFETY: each matrix has its own slice.
     each(args, team, &|i| T::eig(a(i), n, unsafe { out.slice(0, i, n) }, None))
 }

@@ -124,13 +124,13 @@ unsafe fn pack_places(
     to: *mut i64,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: guaranteed by the caller; the backend has checked the instruction set.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features.
         return unsafe { crate::routine::pack::places(mask, range, places, to) };
     }
     #[cfg(target_arch = "x86_64")]
     let (range, places) = match packs_eight(isa) {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller; the backend has checked the instruction set.
         true => unsafe { crate::routine::pack_avx2::places(mask, range, places, to) },
         false => (range, places),
     };
@@ -152,8 +152,8 @@ unsafe fn pack_elements<T: Element>(
     to: *mut T,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 {
-        // SAFETY: guaranteed by the caller; the backend has checked the instruction set, and the sizes match the types.
+    if isa.is_avx512() {
+        // SAFETY: the caller's promise; the instruction set is the proof of its features, and the sizes are those of the types.
         unsafe {
             match size_of::<T>() {
                 4 => return crate::routine::pack::words(mask, from.as_ptr().cast(), range, places, to.cast()),
@@ -163,7 +163,7 @@ unsafe fn pack_elements<T: Element>(
         }
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as above.
+    // SAFETY: guaranteed by the caller; the backend has checked the instruction set, and the sizes match the types.
     let (range, places) = unsafe {
         match size_of::<T>() {
             4 if packs_eight(isa) => {
@@ -180,11 +180,10 @@ unsafe fn pack_elements<T: Element>(
     unsafe { pack(mask, range, places, to, |i| from[i]) }
 }
 
-/// Whether the CPU can pack eight elements at a time. Every CPU with AVX2 also has POPCNT, but the architecture does
-/// not guarantee it.
+/// Whether eight elements are packed at a time.
 #[cfg(target_arch = "x86_64")]
 fn packs_eight(isa: Isa) -> bool {
-    isa == Isa::Avx2 && is_x86_feature_detected!("popcnt")
+    matches!(isa, Isa::Avx2(_))
 }
 
 fn miscounted(said: usize, found: Option<&usize>) -> Result<()> {
@@ -273,7 +272,7 @@ fn fill<T: Element>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
         unsafe { std::ptr::copy_nonoverlapping(base[first..][..rows].as_ptr(), to.add(first), rows) };
         chosen(mask, range, before[p], |n, i| {
             let (from, at) = (&values[(o * count + n) * inner..][..inner], (o * mask.len() + i) * inner);
-            // SAFETY: as above.
+            // SAFETY: pieces write disjoint rows within the output.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.add(at), inner) };
         });
     });

@@ -8,7 +8,7 @@ use crate::nontemporal;
 use crate::pointwise::Shared;
 use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree_of};
 use crate::routine::call::{Args, Body, Element as Typed, HostKernel, line_scratch};
-use crate::simd::{Baseline, Isa, Memory, Set, Work};
+use crate::simd::{Memory, Set, Work, by_set};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::normalise as attributes;
 use forerun_ops::{Body as Apply, Normalise, Num, NumFloat, Routine, bodies};
@@ -55,22 +55,14 @@ struct Row<'a, T> {
 }
 
 fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    fn of_set<S: Set, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
+    fn of_set<S: Set, K: Kernel>(set: S, args: &Args<'_>, team: &dyn Team) {
         match args.dtype(0) {
-            DType::F32 => all_rows::<S, S::F32, K>(args, team),
-            DType::F64 => all_rows::<S, S::F64, K>(args, team),
-            dtype => unreachable!("inference refuses {dtype}"),
+            DType::F32 => all_rows::<S::F32, K>(set, args, team),
+            DType::F64 => all_rows::<S::F64, K>(set, args, team),
+            dtype => unreachable!("inference rejects {dtype}"),
         }
     }
-    match args.isa {
-        Isa::Baseline => of_set::<Baseline, K>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2, K>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512, K>(args, team),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline, K>(args, team),
-    }
+    by_set!(args.isa, set => of_set::<_, K>(set, args, team));
     Ok(())
 }
 
@@ -81,9 +73,9 @@ struct Line {
     _bytes: [u8; 64],
 }
 
-fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
+fn all_rows<V: Vector, K: Kernel>(set: impl Set, args: &Args<'_>, team: &dyn Team) {
     let (from, to) = (args.input::<V::Elem>(0), args.output::<V::Elem>());
-    let count = *args.call.inputs[0].1.last().expect("inference wants rows");
+    let count = *args.call.inputs[0].1.last().expect("inference requires a last axis");
     let vector = |i: usize| if args.call.inputs.len() > i { args.input::<V::Elem>(i) } else { &[] };
     let (gamma, beta) = (vector(1), vector(2));
     let epsilon = match args.call.routine {
@@ -101,13 +93,12 @@ fn all_rows<S: Set, V: Vector, K: Kernel>(args: &Args<'_>, team: &dyn Team) {
     team.split(rows.div_ceil(per_piece), &|piece| {
         let mut held = vec![Line { _bytes: [0; 64] }; if past.is_some() { bytes / 64 } else { 0 }];
         for row in piece * per_piece..rows.min((piece + 1) * per_piece) {
-            // SAFETY: row `i` of the input and of the output, which has the same shape; no other piece writes this row.
-            // The backend has checked the instruction set.
+            // SAFETY: rows of the input and of the result, which has the same shape; nobody else writes this one.
             unsafe {
                 let to = target.get().add(row * count);
                 let near = if past.is_some() { held.as_mut_ptr().cast() } else { to };
                 let row = Row { from: from.as_ptr().add(row * count), to: near, count, gamma, beta, epsilon };
-                S::vectorize(One::<V, K> { row, kind: PhantomData });
+                set.vectorize(One::<V, K> { row, kind: PhantomData });
                 if let Some(past) = past {
                     past(near.cast(), to.cast(), bytes);
                 }
@@ -201,7 +192,8 @@ unsafe fn pass_in<V: Vector, F: Fold, const STORES: bool, const N: usize>(
     count: usize,
     step: &impl Step<V>,
 ) -> V::Elem {
-    let mut held = [V::splat(F::start()); N];
+    // SAFETY: the caller promises the set's features.
+    let mut held = [unsafe { V::splat(F::start()) }; N];
     let whole = count - count % WIDTH;
     // SAFETY: full groups of lanes, then the tail from a local buffer.
     unsafe {

@@ -6,7 +6,7 @@ use crate::pointwise::Shared;
 use crate::product::{Vector, load, store};
 use crate::reduce::{Fold, Sum, WIDTH, tree_of};
 use crate::routine::call::{Args, Body, Element, HostKernel, line_scratch};
-use crate::simd::{Baseline, Isa, Set, Work};
+use crate::simd::{Set, Work, by_set};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::{Body as Apply, NormaliseBack, bodies};
 use forerun_plan::RoutineCall;
@@ -29,26 +29,18 @@ impl HostKernel for NormaliseBack {
 }
 
 fn dispatch<const LOG: bool>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    fn of_set<S: Set, const LOG: bool>(args: &Args<'_>, team: &dyn Team) {
+    fn of_set<S: Set, const LOG: bool>(set: S, args: &Args<'_>, team: &dyn Team) {
         match args.dtype(0) {
-            DType::F32 => all_rows::<S, S::F32, LOG>(args, team),
-            DType::F64 => all_rows::<S, S::F64, LOG>(args, team),
+            DType::F32 => all_rows::<S::F32, LOG>(set, args, team),
+            DType::F64 => all_rows::<S::F64, LOG>(set, args, team),
             dtype => unreachable!("inference refuses {dtype}"),
         }
     }
-    match args.isa {
-        Isa::Baseline => of_set::<Baseline, LOG>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2, LOG>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512, LOG>(args, team),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline, LOG>(args, team),
-    }
+    by_set!(args.isa, set => of_set::<_, LOG>(set, args, team));
     Ok(())
 }
 
-fn all_rows<S: Set, V: Vector<Elem: Element>, const LOG: bool>(args: &Args<'_>, team: &dyn Team) {
+fn all_rows<V: Vector<Elem: Element>, const LOG: bool>(set: impl Set, args: &Args<'_>, team: &dyn Team) {
     let (y, grad, to) = (args.input::<V::Elem>(0), args.input::<V::Elem>(1), args.output::<V::Elem>());
     let count = *args.call.inputs[0].1.last().expect("inference wants rows");
     let (rows, per_piece) = (y.len() / count, (PIECE / count).max(1));
@@ -59,7 +51,7 @@ fn all_rows<S: Set, V: Vector<Elem: Element>, const LOG: bool>(args: &Args<'_>, 
         let (y, grad) = (y[at..at + rows * count].as_ptr(), grad[at..at + rows * count].as_ptr());
         // SAFETY: rows of the inputs and of the result, which has the same shape; nobody else writes these. The backend has
         // checked the instruction set.
-        unsafe { S::vectorize(Rows::<V, LOG> { y, grad, to: to.get().add(at), count, rows, kind: PhantomData }) };
+        unsafe { set.vectorize(Rows::<V, LOG> { y, grad, to: to.get().add(at), count, rows, kind: PhantomData }) };
     });
 }
 

@@ -6,7 +6,7 @@ use crate::routine::keys::{Key, Ordered};
 use crate::routine::lines::{each_line, each_line_near, teams};
 use crate::routine::radix::{Far, Near, Places, radix};
 use crate::routine::select::{argpartition, partition, quantile};
-use crate::simd::{Isa, Work};
+use crate::simd::{Isa, with_features};
 use forerun_base::{DType, Result, Team};
 use forerun_ops::Order;
 use forerun_ops::order::{Sorting, Top};
@@ -86,37 +86,14 @@ fn in_pieces<T: Send>(items: &mut [T], team: &dyn Team, each: impl Fn(usize, &mu
     });
 }
 
-/// A piece of work to run with the features of an instruction set.
-struct Piece<W>(W);
-
-impl<W: FnMut()> Work for Piece<W> {
-    type Out = ();
-    #[inline(always)]
-    fn run(mut self) {
-        (self.0)()
-    }
-}
-
-/// Runs `work` with the features of an instruction set, which the backend has checked.
-#[inline(always)]
-pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the CPU supports the set.
-    unsafe {
-        match isa {
-            Isa::Avx512 => return <crate::simd::Avx512 as crate::simd::Set>::vectorize(Piece(work)),
-            Isa::Avx2 => return <crate::simd::Avx2 as crate::simd::Set>::vectorize(Piece(work)),
-            Isa::Baseline => {}
-        }
-    }
-    _ = isa;
-    Piece(work).run()
-}
-
 /// Sorts by vectors. The output buffer holds the keys, so nothing is allocated.
 fn sort_wide<T: Ordered>(from: &[T], to: &mut [T], descending: bool, isa: Isa, team: &dyn Team) {
-    assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<T::Key>(), align_of::<T::Key>()), "a key is an element");
-    // SAFETY: elements and keys have the types have equal size and alignment, and every bit pattern is valid for both.
+    assert_eq!(
+        (size_of::<T>(), align_of::<T>()),
+        (size_of::<T::Key>(), align_of::<T::Key>()),
+        "keys and elements have the same size"
+    );
+    // SAFETY: elements and keys have equal size and alignment, and every bit pattern is valid for both.
     let keys = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<T::Key>(), to.len()) };
     let mut zeros = T::default().zero().is_some();
     if keys.len() <= PIECE {

@@ -50,13 +50,15 @@ enum Indices<'a> {
 
 fn positions(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     let (to, shape) = (args.output::<i64>(), args.call.out.1);
-    let wide = |named: &Shape| Walk::new(&Layout::dense(*named).broadcast_to(shape).expect("inference looked at it"));
+    let wide = |named: &Shape| {
+        Walk::new(&Layout::dense(*named).broadcast_to(shape).expect("inference has checked the shapes"))
+    };
     let Axes { axes: names, extents, strides } = args.attributes();
     let along = |(k, (dtype, named)): (usize, &Given)| {
         let indices = match dtype {
             DType::I32 => Indices::Narrow(args.input(k)),
             DType::I64 => Indices::Wide(args.input(k)),
-            dtype => unreachable!("inference refuses {dtype} indices"),
+            dtype => unreachable!("inference rejects {dtype} indices"),
         };
         (indices, wide(named), (extents[k], strides[k]))
     };
@@ -222,7 +224,7 @@ fn put_at<T: Element, I: Element + Into<i64>>(
             // SAFETY: `check_put` has verified that every element lies within the output.
             true => positions().for_each(|position| unsafe { to.offset(position as isize).write(values[0]) }),
             false => positions().zip(values).for_each(|(position, value)| {
-                // SAFETY: as above.
+                // SAFETY: `check_put` has verified that every element lies within the output.
                 unsafe { to.offset(position as isize).write(*value) }
             }),
         }

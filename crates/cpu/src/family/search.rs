@@ -1,11 +1,11 @@
 //! Binary search in sorted arrays.
 
-use super::order::with_features;
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel, line_scratch, total_elements, with_type};
 use crate::routine::keys::Ordered;
 use crate::routine::{among, interp};
 use crate::simd::Isa;
+use crate::simd::with_features;
 use forerun_base::{Error, ErrorKind, Result, Team};
 use forerun_ops::Search;
 use forerun_ops::search::Side;
@@ -83,7 +83,7 @@ pub(crate) fn places_of<T: Ordered, const RIGHT: bool>(
     let (groups, rest) = values.as_chunks::<SIDE>();
     let (to_groups, to_rest) = to.as_chunks_mut::<SIDE>();
     // AVX2 gathers are slower than loads.
-    let isa = if isa == Isa::Avx512 { isa } else { Isa::Baseline };
+    let isa = if isa.is_avx512() { isa } else { Isa::Baseline };
     with_features(
         isa,
         #[inline(always)]

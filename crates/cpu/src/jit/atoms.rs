@@ -116,7 +116,7 @@ impl AtomList {
     }
 
     pub(super) fn is_wide(&self) -> bool {
-        self.isa == Isa::Avx512
+        self.isa.is_avx512()
     }
 
     pub(super) fn type_of(&self, id: Id) -> Type {

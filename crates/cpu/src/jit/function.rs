@@ -26,7 +26,7 @@ pub(super) struct Functions {
 
 /// Emits the functions of a program.
 pub(super) fn emit(isa: Isa, lowered: &Lowered, streaming: bool) -> Functions {
-    let encoding = if isa == Isa::Avx512 { Encoding::Evex } else { Encoding::Vex };
+    let encoding = if isa.is_avx512() { Encoding::Evex } else { Encoding::Vex };
     let mut asm = Assembler::new(encoding, lowered.lanes);
     let shape = Shape::of(isa, lowered);
     write(&mut asm, isa, lowered, &shape, false);
@@ -54,7 +54,7 @@ impl Shape {
         let work = atoms.iter().filter(|atom| !atom.is_at_hand()).count();
         let registers = Frame::registers(isa) as usize;
         let takes_register =
-            |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa == Isa::Avx512 && atom.type_.is_truth());
+            |atom: &Atom| !(atom.is_at_hand() || atom.is_store() || isa.is_avx512() && atom.type_.is_truth());
         let single = in_order(atoms, 1);
         let waiting = most_waiting(atoms, &single, 1, &takes_register);
         // Measured: short programs wait for memory and long ones for latencies; very long ones have enough parallelism
@@ -65,7 +65,7 @@ impl Shape {
             _ => 1,
         };
         let copies = (2..=wanted).rev().find(|copies| copies * waiting + 3 <= registers).unwrap_or(1);
-        let turns = if isa == Isa::Avx512 && copies == 3 {
+        let turns = if isa.is_avx512() && copies == 3 {
             by_need(atoms, copies, registers - 12, &takes_register)
         } else {
             in_order(atoms, copies)
@@ -129,7 +129,7 @@ fn write(asm: &mut Assembler, isa: Isa, lowered: &Lowered, shape: &Shape, stream
         asm.land(over);
         asm.add_number(Gpr::RSI, step);
     }
-    if isa == Isa::Avx512 {
+    if isa.is_avx512() {
         asm.subtract(Gpr::RSI, Gpr::RCX);
         let done = asm.jump(When::Equal);
         asm.low_bits_of_rsi();

@@ -37,7 +37,7 @@ pub(super) fn lower(isa: Isa, program: &Program, registers: &RegisterMap<'_>) ->
     let atoms = atoms.live();
     // The widest elements determine the number of lanes; narrower ones use part of a register.
     let wide = atoms.iter().any(|atom| atom.type_.size() == 8);
-    let register = if isa == Isa::Avx512 { 64 } else { 32 };
+    let register = if isa.is_avx512() { 64 } else { 32 };
     Some(Lowered { atoms, lanes: register / if wide { 8 } else { 4 }, moving })
 }
 

@@ -62,7 +62,7 @@ impl MachineCode {
             lanes: lowered.lanes,
             moving: lowered.moving.into_boxed_slice(),
             slots,
-            whole: isa != Isa::Avx512,
+            whole: !isa.is_avx512(),
         })
     }
 

@@ -28,7 +28,7 @@ struct Span {
 
 // SAFETY: a span is an address range whose contents are only executed.
 unsafe impl Send for Span {}
-// SAFETY: as above.
+// SAFETY: a span is an address range whose contents are only executed.
 unsafe impl Sync for Span {}
 
 impl Drop for Span {
@@ -88,7 +88,7 @@ pub(super) struct Code {
 impl Code {
     /// Makes `code` executable; `None` if a system call fails.
     pub(super) fn new(code: &[u8]) -> Option<Code> {
-        // If the lock is taken, possibly forever because of a fork, use a span of our own.
+        // If the lock is taken, possibly forever because of a fork,use a separate span.
         let mut open = match OPEN.try_lock() {
             Ok(open) => Some(open),
             Err(TryLockError::Poisoned(open)) => Some(open.into_inner()),

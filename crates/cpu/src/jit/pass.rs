@@ -42,7 +42,7 @@ pub(super) struct Frame<'a> {
 impl Frame<'_> {
     /// The number of vector registers.
     pub(super) fn registers(isa: Isa) -> u8 {
-        if isa == Isa::Avx512 { 32 } else { 16 }
+        if isa.is_avx512() { 32 } else { 16 }
     }
 }
 
@@ -167,7 +167,7 @@ impl<'a, 'b> Writer<'a, 'b> {
     }
 
     fn is_mask(&self, type_: Type) -> bool {
-        self.frame.isa == Isa::Avx512 && type_.is_truth()
+        self.frame.isa.is_avx512() && type_.is_truth()
     }
 
     fn next_use(&self, value: Value) -> u32 {
@@ -260,7 +260,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         let load = if wide { Insn::LoadD } else { Insn::LoadS };
         let (insn, from) = match (self.place[value], atom.what) {
             (Some(place), _) if self.is_mask(type_) => (Insn::KloadW, RegMem::Memory(Self::on_stack(place), 2)),
-            (_, What::Constant(_)) if self.frame.isa == Isa::Avx512 => {
+            (_, What::Constant(_)) if self.frame.isa.is_avx512() => {
                 let RegMem::Broadcast(from) = self.in_memory(value) else { unreachable!("constants are broadcast") };
                 let insn = if wide { Insn::Vbroadcastsd } else { Insn::Vbroadcastss };
                 (insn, RegMem::Memory(from, type_.size()))
@@ -278,7 +278,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             What::Constant(bits) => {
                 let bytes = bits.to_le_bytes();
                 let element = &bytes[..atom.type_.size()];
-                if self.frame.isa == Isa::Avx512 {
+                if self.frame.isa.is_avx512() {
                     return RegMem::Broadcast(self.asm.pooled(element));
                 }
                 RegMem::Memory(self.asm.pooled(&element.repeat(32 / element.len())), length)
@@ -389,7 +389,7 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let yes = self.last(args[1], atom.type_.size() as u8);
                 self.release(atom, copy);
                 let to = self.result(value);
-                if self.frame.isa == Isa::Avx512 {
+                if self.frame.isa.is_avx512() {
                     let insn = if wide { Insn::Vblendmpd } else { Insn::Vblendmps };
                     self.asm.vector(insn, to, no, yes, Detail { mask, ..Detail::default() });
                 } else {
@@ -413,7 +413,7 @@ impl<'a, 'b> Writer<'a, 'b> {
             What::StoreBytes(slot) => {
                 let reg = self.register(args[0]);
                 let lanes = self.frame.lanes;
-                if self.frame.isa == Isa::Avx512 {
+                if self.frame.isa.is_avx512() {
                     let to = RegMem::Memory(self.elements(slot, 1, copy), lanes);
                     self.asm.vector(Insn::Vpmovdb, reg, 0, to, Detail { zero: false, ..tail });
                 } else {

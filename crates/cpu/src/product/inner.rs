@@ -6,7 +6,7 @@
 use crate::partition;
 use crate::pointwise::Shared;
 use crate::reduce::{CHUNKS, Cascade, Element, PIECE, Partials, Sum, WIDTH, blocks_per_chunk, tree, tree_of};
-use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
+use crate::simd::{Isa, Lanes, Memory, Set, Work, by_set};
 use forerun_base::{DType, Team};
 use forerun_ops::NumFloat;
 use std::marker::PhantomData;
@@ -20,22 +20,14 @@ pub(super) type Inner = unsafe fn(usize, *const u8, *const u8, *mut u8, &dyn Tea
 
 /// The routine for a dtype; `None` if it is not a float with its own arithmetic.
 pub(super) fn find(isa: Isa, dtype: DType) -> Option<Inner> {
-    fn of_set<S: Set<F32: Memory<Elem = f32>, F64: Memory<Elem = f64>>>(dtype: DType) -> Option<Inner> {
+    fn of_set<S: Set<F32: Memory<Elem = f32>, F64: Memory<Elem = f64>>>(_: S, dtype: DType) -> Option<Inner> {
         match dtype {
             DType::F32 => Some(run::<S, S::F32>),
             DType::F64 => Some(run::<S, S::F64>),
             _ => None,
         }
     }
-    match isa {
-        Isa::Baseline => of_set::<Baseline>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512>(dtype),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline>(dtype),
-    }
+    by_set!(isa, set => of_set(set, dtype))
 }
 
 unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
@@ -46,9 +38,11 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     team: &dyn Team,
 ) {
     let (a, b, to) = (a.cast::<V::Elem>(), b.cast::<V::Elem>(), to.cast::<V::Elem>());
+    // SAFETY: `find` gives this out for a processor with the set.
+    let set = unsafe { S::assume() };
     if k < 2 * PIECE || team.width() == 1 {
-        // SAFETY: the caller guarantees the elements; the backend has checked the instruction set.
-        unsafe { to.write(S::vectorize(Whole::<V>(Run { a, b, count: k, kind: PhantomData }))) };
+        // SAFETY: the caller promises the elements.
+        unsafe { to.write(set.vectorize(Whole::<V>(Run { a, b, count: k, kind: PhantomData }))) };
         return;
     }
     let blocks = k.div_ceil(BLOCK);
@@ -64,7 +58,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
         // SAFETY: the elements of one chunk; each chunk has its own partial result.
         unsafe {
             let run = Run::<V> { a: a.add(from), b: b.add(from), count, kind: PhantomData };
-            partials.at(chunk).write(S::vectorize(run));
+            partials.at(chunk).write(set.vectorize(run));
         }
     });
     let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
@@ -73,9 +67,11 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
         // SAFETY: every chunk was written.
         let mut part = unsafe { partials.at(chunk).read() };
         // Using the scalar type as a one-lane vector avoids the vector features here.
-        cascade.push::<Lanes<V::Elem, 1>, Sum>(&mut part, WIDTH, per_chunk.trailing_zeros() as usize);
+        // SAFETY: every processor has these vectors.
+        unsafe { cascade.push::<Lanes<V::Elem, 1>, Sum>(&mut part, WIDTH, per_chunk.trailing_zeros() as usize) };
     }
-    cascade.finish::<Lanes<V::Elem, 1>, Sum>(&mut lanes, WIDTH);
+    // SAFETY: as above.
+    unsafe { cascade.finish::<Lanes<V::Elem, 1>, Sum>(&mut lanes, WIDTH) };
     // SAFETY: the caller guarantees a result.
     unsafe { to.write(tree::<V::Elem, Sum>(lanes)) };
 }
@@ -95,7 +91,8 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
     type Out = V::Elem;
     #[inline(always)]
     fn run(self) -> V::Elem {
-        tree_of::<V, Sum>(&self.0.run())
+        // SAFETY: runs with the set's features.
+        unsafe { tree_of::<V, Sum>(&self.0.run()) }
     }
 }
 
@@ -111,9 +108,11 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
             if self.count <= BLOCK {
                 return block;
             }
-            cascade.push::<V, Sum>(&mut block, WIDTH, 0);
+            // SAFETY: runs with the set's features.
+            unsafe { cascade.push::<V, Sum>(&mut block, WIDTH, 0) };
         }
-        cascade.finish::<V, Sum>(&mut lanes, WIDTH);
+        // SAFETY: as above.
+        unsafe { cascade.finish::<V, Sum>(&mut lanes, WIDTH) };
         lanes
     }
 }

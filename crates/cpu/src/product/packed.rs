@@ -80,13 +80,14 @@ impl<V: Vector> Packed<V> {
     /// but the start's matrix, and that only in the same elements.
     pub(crate) unsafe fn multiply<S: Set>(
         &self,
+        set: S,
         rows: usize,
         a: Left<V::Elem>,
         start: Start<V::Elem>,
         c: (*mut V::Elem, usize),
     ) {
         // SAFETY: the caller's promise is this one.
-        unsafe { self.multiply_part::<S>(rows, (0..self.k, 0..self.n), a, start, c) }
+        unsafe { self.multiply_part(set, rows, (0..self.k, 0..self.n), a, start, c) }
     }
 
     /// The same with a part of the rows and columns of the packed matrix. The columns begin with a panel: see [`Self::WIDTH`].
@@ -95,6 +96,7 @@ impl<V: Vector> Packed<V> {
     /// As for [`Self::multiply`], with as many columns of `a`, of `c` and of the start as the part has rows and columns.
     pub(crate) unsafe fn multiply_part<S: Set>(
         &self,
+        set: S,
         rows: usize,
         (k, n): (Range<usize>, Range<usize>),
         a: Left<V::Elem>,
@@ -112,7 +114,7 @@ impl<V: Vector> Packed<V> {
             // SAFETY: the caller's promise covers every part; sums go on from what the part before left.
             unsafe {
                 let a = (a.0.add((from - k.start) * a.2), a.1, a.2);
-                S::vectorize(Rows { with: self, rows, k: from..to, n: n.clone(), a, start, c });
+                set.vectorize(Rows { with: self, rows, k: from..to, n: n.clone(), a, start, c });
             }
             if to == k.end {
                 return;

@@ -3,7 +3,7 @@
 //! Invariant: the order of additions depends only on `k` and the layout of the matrix, not on the row.
 
 use super::dense::{Block, Matrix};
-use crate::simd::{Isa, Memory, Set, Work, collect};
+use crate::simd::{Isa, Memory, Set, Work, by_set, collect};
 use forerun_base::DType;
 use forerun_ops::{Num, NumFloat};
 use std::marker::PhantomData;
@@ -24,18 +24,10 @@ pub(crate) fn by_row(isa: Isa, dtype: DType) -> Block {
 }
 
 fn find<const ROW: bool>(isa: Isa, dtype: DType) -> Block {
-    fn of_set<S: Set, const ROW: bool>(dtype: DType) -> Block {
+    fn of_set<S: Set, const ROW: bool>(_: S, dtype: DType) -> Block {
         if dtype == DType::F64 { run::<S, S::F64, ROW> } else { run::<S, S::F32, ROW> }
     }
-    match isa {
-        Isa::Baseline => of_set::<crate::simd::Baseline, ROW>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2, ROW>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512, ROW>(dtype),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<crate::simd::Baseline, ROW>(dtype),
-    }
+    by_set!(isa, set => of_set::<_, ROW>(set, dtype))
 }
 
 unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
@@ -49,10 +41,9 @@ unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
 ) {
     let (rows, matrix, vector, vector_step, step) =
         if ROW { (n, b.transposed(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
-    // SAFETY: the caller guarantees the elements; the backend has checked the instruction set.
-    unsafe {
-        S::vectorize(Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData })
-    }
+    let product = Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData };
+    // SAFETY: the caller promises the elements; `find` gives this out for a processor with the set.
+    unsafe { S::assume() }.vectorize(product)
 }
 
 struct Product<V: Memory> {

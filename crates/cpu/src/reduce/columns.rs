@@ -3,7 +3,7 @@
 //! Columns are processed in strips. Eight rows at a time are folded in order; these blocks are folded in a binary tree.
 
 use super::fold::{Cascade, Element, Fold, fold_slices};
-use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::partition;
 use crate::simd::{Memory, Set};
 use forerun_base::Team;
@@ -74,9 +74,11 @@ impl Reducer {
                     }
                 }
             }
-            cascade.push::<V, F>(&mut block, width, 0);
+            // SAFETY: the caller promises the set's features.
+            unsafe { cascade.push::<V, F>(&mut block, width, 0) };
         }
-        cascade.finish::<V, F>(result, width);
+        // SAFETY: as above.
+        unsafe { cascade.finish::<V, F>(result, width) };
     }
 }
 
@@ -117,7 +119,8 @@ unsafe fn fold_block<V: Memory<Elem: Element> + Num, F: Fold>(
 /// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let strips = r.strips();
     let blocks = r.reduced.div_ceil(ROWS);
     let per_strip = (PIECE / (r.reduced.max(1) * r.inner.min(STRIP))).max(1);
@@ -136,15 +139,14 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 unsafe {
                     let io = addresses.get();
                     let result = &mut *partials.at(chunk);
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                r.fold_rows::<V, F>(&mut source, io, &strip, first, last, result);
-                            },
-                        ));
-                    });
+                    r.piece(
+                        set,
+                        io,
+                        #[inline(always)]
+                        |source| {
+                            r.fold_rows::<V, F>(source, io, &strip, first, last, result);
+                        },
+                    );
                 }
             });
             let mut cascade = Cascade::<V::Elem, STRIP>::new(strip.width);
@@ -153,9 +155,11 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 // SAFETY: every chunk of the strip was written, for the width of the strip.
                 let part = unsafe { &mut *partials.at(chunk) };
                 let level = per_chunk.trailing_zeros() as usize;
-                cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level);
+                // SAFETY: every processor has these vectors.
+                unsafe { cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(part, strip.width, level) };
             }
-            cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width);
+            // SAFETY: as above.
+            unsafe { cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, strip.width) };
             // SAFETY: there is one result per column.
             unsafe {
                 let to = to.at(strip.outer * r.inner + strip.column);
@@ -168,22 +172,21 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         // SAFETY: the elements of the piece's strips, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        let mut result = [F::start(); STRIP];
-                        for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
-                            let strip = r.strip(n);
-                            result[..strip.width].fill(F::start());
-                            r.fold_rows::<V, F>(&mut source, io, &strip, 0, r.reduced, &mut result);
-                            let to = to.at(strip.outer * r.inner + strip.column);
-                            std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
-                        }
-                    },
-                ));
-            });
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    let mut result = [F::start(); STRIP];
+                    for n in piece * per_strip..strips.min((piece + 1) * per_strip) {
+                        let strip = r.strip(n);
+                        result[..strip.width].fill(F::start());
+                        r.fold_rows::<V, F>(source, io, &strip, 0, r.reduced, &mut result);
+                        let to = to.at(strip.outer * r.inner + strip.column);
+                        std::ptr::copy_nonoverlapping(result.as_ptr(), to, strip.width);
+                    }
+                },
+            );
         }
     });
 }
@@ -241,59 +244,59 @@ unsafe fn index_narrow<V: Memory<Elem: Element> + Num, F: Fold>(
 /// As for [`fold`].
 pub(super) unsafe fn index<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     split(r, team, r.strips(), &|n| {
         // SAFETY: the elements of the strip, and its results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        let strip = r.strip(n);
-                        let mut best = [F::start::<V::Elem>(); STRIP];
-                        let mut place = [0i64; STRIP];
-                        // Take as many full rows at once as fit into a tile, or one strip of a wider row.
-                        let whole = strip.width == r.inner;
-                        let together = match r.direct {
-                            Some(_) => r.reduced,
-                            None if whole => (r.tiles.tile / strip.width).max(1),
-                            None => 1,
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    let strip = r.strip(n);
+                    let mut best = [F::start::<V::Elem>(); STRIP];
+                    let mut place = [0i64; STRIP];
+                    // Take as many full rows at once as fit into a tile, or one strip of a wider row.
+                    let whole = strip.width == r.inner;
+                    let together = match r.direct {
+                        Some(_) => r.reduced,
+                        None if whole => (r.tiles.tile / strip.width).max(1),
+                        None => 1,
+                    };
+                    let mut begin = 0;
+                    if let (Some(input), true, 1..=NARROW) = (r.direct, whole, r.inner) {
+                        let from = io.inputs[input].cast::<V::Elem>().add(strip.outer * r.reduced * r.inner);
+                        begin = index_narrow::<V, F>(from, r.reduced, r.inner, &mut best, &mut place);
+                    }
+                    for row in (begin..r.reduced).step_by(together.max(1)) {
+                        let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
+                        let rows = together.min(r.reduced - row);
+                        let elements = match r.direct {
+                            Some(input) => io.inputs[input].cast::<V::Elem>().add(start),
+                            None => source.read::<V::Elem>(start, rows * strip.width),
                         };
-                        let mut begin = 0;
-                        if let (Some(input), true, 1..=NARROW) = (r.direct, whole, r.inner) {
-                            let from = io.inputs[input].cast::<V::Elem>().add(strip.outer * r.reduced * r.inner);
-                            begin = index_narrow::<V, F>(from, r.reduced, r.inner, &mut best, &mut place);
-                        }
-                        for row in (begin..r.reduced).step_by(together.max(1)) {
-                            let start = (strip.outer * r.reduced + row) * r.inner + strip.column;
-                            let rows = together.min(r.reduced - row);
-                            let elements = match r.direct {
-                                Some(input) => io.inputs[input].cast::<V::Elem>().add(start),
-                                None => source.read::<V::Elem>(start, rows * strip.width),
-                            };
-                            let apart = if r.direct.is_some() { r.inner } else { strip.width };
-                            for j in 0..rows {
-                                let line = std::slice::from_raw_parts(elements.add(j * apart), strip.width);
-                                let number = (row + j) as i64;
-                                let (best, place) = (&mut best[..strip.width], &mut place[..strip.width]);
-                                if number == 0 {
-                                    best.copy_from_slice(line);
-                                    continue;
-                                }
-                                for ((new, best), place) in line.iter().zip(best).zip(place) {
-                                    let wins = F::wins(*new, *best);
-                                    *best = if wins { *new } else { *best };
-                                    *place = if wins { number } else { *place };
-                                }
+                        let apart = if r.direct.is_some() { r.inner } else { strip.width };
+                        for j in 0..rows {
+                            let line = std::slice::from_raw_parts(elements.add(j * apart), strip.width);
+                            let number = (row + j) as i64;
+                            let (best, place) = (&mut best[..strip.width], &mut place[..strip.width]);
+                            if number == 0 {
+                                best.copy_from_slice(line);
+                                continue;
+                            }
+                            for ((new, best), place) in line.iter().zip(best).zip(place) {
+                                let wins = F::wins(*new, *best);
+                                *best = if wins { *new } else { *best };
+                                *place = if wins { number } else { *place };
                             }
                         }
-                        let to = to.at(strip.outer * r.inner + strip.column);
-                        std::ptr::copy_nonoverlapping(place.as_ptr(), to, strip.width);
-                    },
-                ));
-            });
+                    }
+                    let to = to.at(strip.outer * r.inner + strip.column);
+                    std::ptr::copy_nonoverlapping(place.as_ptr(), to, strip.width);
+                },
+            );
         }
     });
 }

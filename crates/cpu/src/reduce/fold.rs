@@ -199,10 +199,18 @@ impl<T: Element, const W: usize> Cascade<T, W> {
 
     /// Adds the result of `2^level` blocks. Uses `block` as scratch.
     ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
+    ///
     /// # Panics
     /// If the width differs from that of the counter, or if there are more than 2^32 blocks.
     #[inline(always)]
-    pub(crate) fn push<V: Memory<Elem = T> + Num, F: Fold>(&mut self, block: &mut [T; W], width: usize, level: usize) {
+    pub(crate) unsafe fn push<V: Memory<Elem = T> + Num, F: Fold>(
+        &mut self,
+        block: &mut [T; W],
+        width: usize,
+        level: usize,
+    ) {
         assert!(width == self.width, "all blocks have one width");
         let mut level = level;
         while self.filled >> level & 1 == 1 {
@@ -220,10 +228,13 @@ impl<T: Element, const W: usize> Cascade<T, W> {
 
     /// Writes the result of all blocks to `result`; leaves it unchanged if there were none.
     ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
+    ///
     /// # Panics
     /// If the width differs from that of the counter.
     #[inline(always)]
-    pub(crate) fn finish<V: Memory<Elem = T> + Num, F: Fold>(&mut self, result: &mut [T; W], width: usize) {
+    pub(crate) unsafe fn finish<V: Memory<Elem = T> + Num, F: Fold>(&mut self, result: &mut [T; W], width: usize) {
         assert!(width == self.width, "all blocks have one width");
         let mut first = true;
         while self.filled != 0 {

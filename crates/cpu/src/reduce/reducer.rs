@@ -5,7 +5,7 @@ use super::search::{self, Searched};
 use super::{columns, rows, truth};
 use crate::partition;
 use crate::pointwise::Shared;
-use crate::simd::{Baseline, Isa, Lanes, Memory, Set, Work};
+use crate::simd::{Baseline, Isa, Lanes, Memory, Piece, Set, by_set};
 use crate::target::Target;
 use crate::tile::{Machine, Tiles};
 use forerun_base::{DType, Kind, Team};
@@ -111,16 +111,22 @@ impl Source<'_, '_> {
     }
 }
 
-/// A piece of a reduction, to be run with the features of an instruction set.
-pub(super) struct Piece<W>(pub(super) W);
-
-// `FnMut`, not `FnOnce`: the compiler calls an `FnOnce` closure through a shim that is not always inlined, and the
-// closure is then compiled without the features.
-impl<W: FnMut()> Work for Piece<W> {
-    type Out = ();
+impl Reducer {
+    /// Runs a piece of a reduction, which must be `#[inline(always)]`, with the features of an instruction set.
+    ///
+    /// # Safety
+    /// As for [`forerun_plan::Executable::run`].
     #[inline(always)]
-    fn run(mut self) {
-        (self.0)()
+    pub(super) unsafe fn piece(&self, set: impl Set, io: Io<'_>, mut work: impl FnMut(&mut Source<'_, '_>)) {
+        // SAFETY: the caller's promise is this one.
+        unsafe {
+            self.tiles.with_machine(io, |machine| {
+                set.vectorize(Piece(
+                    #[inline(always)]
+                    || work(&mut Source { machine: &mut *machine, arg: self.arg }),
+                ));
+            });
+        }
     }
 }
 
@@ -156,7 +162,7 @@ fn is_only_cast(program: &Program, from: Reg) -> bool {
 
 /// The exact sum of truth values or integers over the last dimension, in 64 bits.
 fn total(isa: Isa, dtype: DType) -> Run {
-    fn of_set<S: Set>(dtype: DType) -> Run {
+    fn of_set<S: Set>(_: S, dtype: DType) -> Run {
         match dtype {
             DType::Bool => truth::fold::<S, truth::Count>,
             DType::I8 => truth::fold::<S, truth::Total<i8>>,
@@ -169,15 +175,7 @@ fn total(isa: Isa, dtype: DType) -> Run {
             _ => truth::fold::<S, truth::Total<i64>>,
         }
     }
-    match isa {
-        Isa::Baseline => of_set::<Baseline>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2>(dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512>(dtype),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline>(dtype),
-    }
+    by_set!(isa, set => of_set(set, dtype))
 }
 
 pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
@@ -193,7 +191,7 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
             ReduceKind::NanMin => fold_all::<S, V, SmallestNumber>,
         }
     }
-    fn of_set<S: Set>(kind: ReduceKind, dtype: DType) -> Run {
+    fn of_set<S: Set>(_: S, kind: ReduceKind, dtype: DType) -> Run {
         match (dtype, kind) {
             (DType::Bool, ReduceKind::Max) => return truth_all::<S, truth::Any, Largest>,
             (DType::Bool, ReduceKind::Min) => return truth_all::<S, truth::All, Smallest>,
@@ -212,15 +210,7 @@ pub(super) fn find(isa: Isa, kind: ReduceKind, dtype: DType) -> Run {
             }
         }
     }
-    match isa {
-        Isa::Baseline => of_set::<Baseline>(kind, dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2>(kind, dtype),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512>(kind, dtype),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline>(kind, dtype),
-    }
+    by_set!(isa, set => of_set(set, kind, dtype))
 }
 
 /// Splits `pieces` over the team, or runs them on this thread if there is too little work.

@@ -4,7 +4,7 @@
 //! folded in a binary tree, and finally the 64 lanes of the row.
 
 use super::fold::{Cascade, Element, Fold};
-use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, blocks_per_chunk, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Reducer, Source, blocks_per_chunk, shared, split};
 use crate::partition;
 use crate::simd::{Memory, Set, collect};
 use forerun_base::Team;
@@ -56,7 +56,8 @@ unsafe fn into_lanes<V: Memory<Elem: Element> + Num, F: Fold>(
 /// The lanes of one block as vectors: 64 lanes are 4 or 8 vectors.
 #[inline(always)]
 unsafe fn block<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -> [V; 8] {
-    let mut held = [V::splat(F::start()); 8];
+    // SAFETY: the caller promises the set's features.
+    let mut held = [unsafe { V::splat(F::start()) }; 8];
     for i in (0..BLOCK).step_by(WIDTH) {
         for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
             // SAFETY: the caller guarantees a block of elements.
@@ -72,7 +73,8 @@ unsafe fn block<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem) -
 #[inline(always)]
 unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, fours: usize) -> [V::Elem; WIDTH] {
     let both = |a: [V; 8], b: [V; 8]| -> [V; 8] { collect(|v| F::fold(a[v], b[v])) };
-    let mut held = [V::splat(F::start()); 8];
+    // SAFETY: the caller promises the set's features.
+    let mut held = [unsafe { V::splat(F::start()) }; 8];
     let mut lanes = [F::start::<V::Elem>(); WIDTH];
     // SAFETY: the caller guarantees the elements of these blocks.
     unsafe {
@@ -91,9 +93,13 @@ unsafe fn blocks<V: Memory<Elem: Element> + Num, F: Fold>(from: *const V::Elem, 
 }
 
 /// Like [`tree`], with full vectors as long as possible.
+///
+/// # Safety
+/// The processor must have the features of the vector's set.
 #[inline(always)]
-pub(crate) fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
-    let mut held: [V; 8] = [V::splat(F::start()); 8];
+pub(crate) unsafe fn tree_of<V: Memory<Elem: Element> + Num, F: Fold>(lanes: &[V::Elem; WIDTH]) -> V::Elem {
+    // SAFETY: the caller promises the features.
+    let mut held = [unsafe { V::splat(F::start()) }; 8];
     for (v, held) in held[..WIDTH / V::LANES].iter_mut().enumerate() {
         // SAFETY: full vectors of the lanes.
         *held = unsafe { V::load(lanes.as_ptr().add(v * V::LANES)) };
@@ -220,7 +226,8 @@ impl Reducer {
                 if at == count && count <= 8 * BLOCK {
                     return lanes;
                 }
-                cascade.push::<V, F>(&mut lanes, WIDTH, 1 + fours);
+                // SAFETY: the caller promises the set's features.
+                unsafe { cascade.push::<V, F>(&mut lanes, WIDTH, 1 + fours) };
             }
         }
         while at < count {
@@ -243,10 +250,12 @@ impl Reducer {
             if count <= BLOCK {
                 return lanes;
             }
-            cascade.push::<V, F>(&mut lanes, WIDTH, 0);
+            // SAFETY: the caller promises the set's features.
+            unsafe { cascade.push::<V, F>(&mut lanes, WIDTH, 0) };
             at += block;
         }
-        cascade.finish::<V, F>(&mut result, WIDTH);
+        // SAFETY: as above.
+        unsafe { cascade.finish::<V, F>(&mut result, WIDTH) };
         result
     }
 }
@@ -257,7 +266,8 @@ impl Reducer {
 /// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<V::Elem>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let (outer, reduced) = (r.outer, r.reduced);
     if reduced >= 2 * PIECE && outer < 16 && r.splits(team) {
         let blocks = reduced.div_ceil(BLOCK);
@@ -272,16 +282,15 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 // SAFETY: the elements of one chunk of the row; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                let lanes = r.lanes::<V, F>(&mut source, io, row * reduced + from, count);
-                                partials.at(chunk).write(lanes);
-                            },
-                        ));
-                    });
+                    r.piece(
+                        set,
+                        io,
+                        #[inline(always)]
+                        |source| {
+                            let lanes = r.lanes::<V, F>(source, io, row * reduced + from, count);
+                            partials.at(chunk).write(lanes);
+                        },
+                    );
                 }
             });
             let level = per_chunk.trailing_zeros() as usize;
@@ -291,9 +300,11 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
                 // SAFETY: every chunk of the row was written.
                 let mut lanes = unsafe { partials.at(chunk).read() };
                 // Using the scalar type as a one-lane vector avoids the vector features here.
-                cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(&mut lanes, WIDTH, level);
+                // SAFETY: every processor has these vectors.
+                unsafe { cascade.push::<crate::simd::Lanes<V::Elem, 1>, F>(&mut lanes, WIDTH, level) };
             }
-            cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, WIDTH);
+            // SAFETY: as above.
+            unsafe { cascade.finish::<crate::simd::Lanes<V::Elem, 1>, F>(&mut result, WIDTH) };
             // SAFETY: there is one result per row.
             unsafe { to.at(row).write(tree::<V::Elem, F>(result)) };
         }
@@ -305,39 +316,38 @@ pub(super) unsafe fn fold<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(r: &R
         // SAFETY: the elements of the piece's rows, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        if let (Some(input), 1..=SHORT) = (r.direct, reduced) {
-                            let from = io.inputs[input].cast::<V::Elem>().add(first * reduced);
-                            fold_short::<V, F>(from, last - first, reduced, to.at(first));
-                        } else if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
-                            // Several rows per tile: the program starts once for all of them.
-                            let rows = r.tiles.tile / reduced;
-                            for row in (first..last).step_by(rows) {
-                                let n = rows.min(last - row);
-                                let elements = source.read::<V::Elem>(row * reduced, n * reduced);
-                                if reduced <= SHORT {
-                                    fold_short::<V, F>(elements, n, reduced, to.at(row));
-                                    continue;
-                                }
-                                for i in 0..n {
-                                    let mut lanes = [F::start(); WIDTH];
-                                    into_lanes::<V, F>(&mut lanes, elements.add(i * reduced), reduced);
-                                    to.at(row + i).write(tree_of::<V, F>(&lanes));
-                                }
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    if let (Some(input), 1..=SHORT) = (r.direct, reduced) {
+                        let from = io.inputs[input].cast::<V::Elem>().add(first * reduced);
+                        fold_short::<V, F>(from, last - first, reduced, to.at(first));
+                    } else if r.direct.is_none() && reduced > 0 && reduced * 2 <= r.tiles.tile {
+                        // Several rows per tile: the program starts once for all of them.
+                        let rows = r.tiles.tile / reduced;
+                        for row in (first..last).step_by(rows) {
+                            let n = rows.min(last - row);
+                            let elements = source.read::<V::Elem>(row * reduced, n * reduced);
+                            if reduced <= SHORT {
+                                fold_short::<V, F>(elements, n, reduced, to.at(row));
+                                continue;
                             }
-                        } else {
-                            for row in first..last {
-                                let lanes = r.lanes::<V, F>(&mut source, io, row * reduced, reduced);
-                                to.at(row).write(tree_of::<V, F>(&lanes));
+                            for i in 0..n {
+                                let mut lanes = [F::start(); WIDTH];
+                                into_lanes::<V, F>(&mut lanes, elements.add(i * reduced), reduced);
+                                to.at(row + i).write(tree_of::<V, F>(&lanes));
                             }
                         }
-                    },
-                ));
-            });
+                    } else {
+                        for row in first..last {
+                            let lanes = r.lanes::<V, F>(source, io, row * reduced, reduced);
+                            to.at(row).write(tree_of::<V, F>(&lanes));
+                        }
+                    }
+                },
+            );
         }
     });
 }

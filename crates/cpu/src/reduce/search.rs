@@ -2,7 +2,7 @@
 //! order, then search for it while the elements are in the L1 cache.
 
 use super::fold::{Element, Fold};
-use super::reducer::{CHUNKS, PIECE, Partials, Piece, Reducer, Source, shared, split};
+use super::reducer::{CHUNKS, PIECE, Partials, Reducer, Source, shared, split};
 use super::rows::{SHORT, by_column};
 use crate::partition;
 use crate::simd::{Memory, Set};
@@ -77,7 +77,8 @@ fn first_lane<M: Memory<Elem = bool>>(mask: M) -> Option<usize> {
 /// The index of the first of `count` elements that equals `extreme`, which must occur.
 #[inline(always)]
 unsafe fn find_first<V: Searched>(from: *const V::Elem, count: usize, extreme: V::Elem) -> usize {
-    let (nan, wanted) = (extreme.is_nan(), V::splat(extreme));
+    // SAFETY: the caller promises the set's features.
+    let (nan, wanted) = (extreme.is_nan(), unsafe { V::splat(extreme) });
     // SAFETY: the caller guarantees the elements.
     unsafe {
         let is_it = |at: usize| {
@@ -172,7 +173,8 @@ impl Reducer {
 /// As for [`forerun_plan::Executable::run`]; the CPU must support the set.
 pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<i64>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let reduced = r.reduced;
     if reduced >= 2 * PIECE && r.outer < team.width() && r.splits(team) {
         // With few rows, each is split; among equal extremes the one of the first chunk wins.
@@ -187,17 +189,16 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
                 // SAFETY: the elements of one chunk of the row; each chunk has its own partial result.
                 unsafe {
                     let io = addresses.get();
-                    r.tiles.with_machine(io, |machine| {
-                        S::vectorize(Piece(
-                            #[inline(always)]
-                            || {
-                                let mut source = Source { machine: &mut *machine, arg: r.arg };
-                                let start = row * reduced + first;
-                                let best = r.first_extreme::<V, F>(&mut source, io, start, count);
-                                partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
-                            },
-                        ));
-                    });
+                    r.piece(
+                        set,
+                        io,
+                        #[inline(always)]
+                        |source| {
+                            let start = row * reduced + first;
+                            let best = r.first_extreme::<V, F>(source, io, start, count);
+                            partials.at(chunk).write(best.map(|(x, at)| (x, first + at)));
+                        },
+                    );
                 }
             });
             let mut best: Option<(V::Elem, usize)> = None;
@@ -220,30 +221,29 @@ pub(super) unsafe fn index<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>
         // SAFETY: the elements of the piece's rows, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        if (1..2 * V::LANES).contains(&reduced) {
-                            let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
-                            for row in (first..last).step_by(rows) {
-                                let n = rows.min(last - row);
-                                let elements = match r.direct {
-                                    Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
-                                    None => source.read::<V::Elem>(row * reduced, n * reduced),
-                                };
-                                index_short::<V, F>(elements, n, reduced, to.at(row));
-                            }
-                            return;
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    if (1..2 * V::LANES).contains(&reduced) {
+                        let rows = if r.direct.is_some() { last - first } else { r.tiles.tile / reduced };
+                        for row in (first..last).step_by(rows) {
+                            let n = rows.min(last - row);
+                            let elements = match r.direct {
+                                Some(input) => io.inputs[input].cast::<V::Elem>().add(row * reduced),
+                                None => source.read::<V::Elem>(row * reduced, n * reduced),
+                            };
+                            index_short::<V, F>(elements, n, reduced, to.at(row));
                         }
-                        for row in first..last {
-                            let best = r.first_extreme::<V, F>(&mut source, io, row * reduced, reduced);
-                            to.at(row).write(best.map_or(0, |(_, at)| at as i64));
-                        }
-                    },
-                ));
-            });
+                        return;
+                    }
+                    for row in first..last {
+                        let best = r.first_extreme::<V, F>(source, io, row * reduced, reduced);
+                        to.at(row).write(best.map_or(0, |(_, at)| at as i64));
+                    }
+                },
+            );
         }
     });
 }

@@ -5,7 +5,7 @@
 //! program also stores its elements. Integers are widened as they are loaded, so that the compiler has one loop to
 //! vectorize.
 
-use super::reducer::{Partials, Piece, Reducer, Source, shared, split};
+use super::reducer::{Partials, Reducer, Source, shared, split};
 use crate::simd::Set;
 use forerun_base::Team;
 use forerun_plan::Io;
@@ -155,20 +155,18 @@ impl Reducer {
 /// As for [`forerun_plan::Executable::run`]; the CPU must support the set, and no dimension follows the reduced ones.
 pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     let to = Partials::new(io.outputs[io.outputs.len() - 1].cast::<Q::Out>());
-    let addresses = shared(io);
+    // SAFETY: the caller promises the set's features.
+    let (addresses, set) = (shared(io), unsafe { S::assume() });
     let (outer, reduced) = (r.outer, r.reduced);
     // SAFETY: the caller guarantees the elements.
     let number = |start: usize, count: usize| unsafe {
         let mut number = 0;
-        r.tiles.with_machine(addresses.get(), |machine| {
-            S::vectorize(Piece(
-                #[inline(always)]
-                || {
-                    let mut source = Source { machine: &mut *machine, arg: r.arg };
-                    number = r.number::<Q>(&mut source, addresses.get(), start, count);
-                },
-            ));
-        });
+        r.piece(
+            set,
+            addresses.get(),
+            #[inline(always)]
+            |source| number = r.number::<Q>(source, addresses.get(), start, count),
+        );
         number
     };
     if outer < team.width() && reduced >= 2 * PIECE && r.splits(team) {
@@ -200,31 +198,30 @@ pub(super) unsafe fn fold<S: Set, Q: Question>(r: &Reducer, io: Io<'_>, team: &d
         // SAFETY: the elements of the piece's rows, and their results.
         unsafe {
             let io = addresses.get();
-            r.tiles.with_machine(io, |machine| {
-                S::vectorize(Piece(
-                    #[inline(always)]
-                    || {
-                        let mut source = Source { machine: &mut *machine, arg: r.arg };
-                        if reduced > 0 && reduced * 2 <= r.tiles.tile {
-                            // Several rows per tile: the program starts once for all of them.
-                            let rows = r.tiles.tile / reduced;
-                            for row in (first..last).step_by(rows) {
-                                let n = rows.min(last - row);
-                                let elements = match r.direct {
-                                    Some(input) => io.inputs[input].cast::<Q::In>().add(row * reduced),
-                                    None => source.read::<Q::In>(row * reduced, n * reduced),
-                                };
-                                short_rows::<Q>(elements, n, reduced, to.at(row));
-                            }
-                        } else {
-                            for row in first..last {
-                                let number = r.number::<Q>(&mut source, io, row * reduced, reduced);
-                                to.at(row).write(Q::result(number));
-                            }
+            r.piece(
+                set,
+                io,
+                #[inline(always)]
+                |source| {
+                    if reduced > 0 && reduced * 2 <= r.tiles.tile {
+                        // Several rows per tile: the program starts once for all of them.
+                        let rows = r.tiles.tile / reduced;
+                        for row in (first..last).step_by(rows) {
+                            let n = rows.min(last - row);
+                            let elements = match r.direct {
+                                Some(input) => io.inputs[input].cast::<Q::In>().add(row * reduced),
+                                None => source.read::<Q::In>(row * reduced, n * reduced),
+                            };
+                            short_rows::<Q>(elements, n, reduced, to.at(row));
                         }
-                    },
-                ));
-            });
+                    } else {
+                        for row in first..last {
+                            let number = r.number::<Q>(source, io, row * reduced, reduced);
+                            to.at(row).write(Q::result(number));
+                        }
+                    }
+                },
+            );
         }
     });
 }

@@ -2,9 +2,10 @@
 
 use super::call::{Args, with_type};
 use super::keys::{Key, Ordered};
-use crate::family::order::{sort_alone, with_features};
+use crate::family::order::sort_alone;
 use crate::family::search::places_of;
 use crate::pointwise::Shared;
+use crate::simd::with_features;
 use forerun_base::{Kind, Result, Team};
 
 /// The minimum number of values per piece.

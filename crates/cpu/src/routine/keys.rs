@@ -137,11 +137,11 @@ macro_rules! wide_keys {
 
             fn sort(keys: &mut [Self], isa: Isa, team: &dyn Team) {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: the backend has checked the instruction set.
+                // SAFETY: the set is the proof of its features.
                 unsafe {
                     match isa {
-                        Isa::Avx512 => return super::wide::sort::<crate::simd::Avx512, _>(keys, team),
-                        Isa::Avx2 => return super::wide::sort::<crate::simd::Avx2, _>(keys, team),
+                        Isa::Avx512(_) => return super::wide::sort::<crate::simd::Avx512, _>(keys, team),
+                        Isa::Avx2(_) => return super::wide::sort::<crate::simd::Avx2, _>(keys, team),
                         Isa::Baseline => {}
                     }
                 }
@@ -150,11 +150,11 @@ macro_rules! wide_keys {
             }
 
             unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self, isa: Isa) -> (usize, usize) {
-                // SAFETY: the caller upholds the same contract; the backend has checked the instruction set.
+                // SAFETY: the caller's promise is this one; the set is the proof of its features.
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
-                        Isa::Avx2 => super::wide_avx2::$pick(keys, low, high, to),
+                        Isa::Avx2(_) => super::wide_avx2::$pick(keys, low, high, to),
                         _ => pick_each(keys, low, high, to),
                     }
                 }
@@ -168,11 +168,11 @@ macro_rules! wide_keys {
                 to: *mut Self,
                 isa: Isa,
             ) -> [usize; 3] {
-                // SAFETY: the caller upholds the same contract; the backend has checked the instruction set.
+                // SAFETY: the caller's promise is this one; the set is the proof of its features.
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
-                        Isa::Avx2 => super::wide_avx2::$part(keys, items, pivot, parts, to),
+                        Isa::Avx2(_) => super::wide_avx2::$part(keys, items, pivot, parts, to),
                         _ => part_each(keys, items, pivot, parts.map(|part| part.start), to),
                     }
                 }
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn every_set_puts_keys_in_order() {
-        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        for isa in Isa::available() {
             for count in (0..300).chain([511, 1000, 4096, 20_001]) {
                 for below in [2, 9, 1000, u64::MAX] {
                     let mut longs = numbers(count, below);

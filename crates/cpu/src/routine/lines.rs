@@ -51,7 +51,7 @@ pub(crate) fn each_line_near<T: Element, U: Element, N: Default>(
         results.resize(made, U::default());
         f(line, results, near);
         for (k, element) in results.iter().enumerate() {
-            // SAFETY: as above.
+            // SAFETY: lines do not overlap, and each lies within the output.
             unsafe { at.add(place + k * inner).write(*element) };
         }
     };

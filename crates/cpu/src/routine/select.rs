@@ -8,9 +8,9 @@
 use super::call::{Args, Element};
 use super::keys::{Key, Ordered};
 use super::lines::{each_line, each_line_near, teams};
-use crate::family::order::with_features;
 use crate::pointwise::Shared;
 use crate::simd::Isa;
+use crate::simd::with_features;
 use forerun_base::{Result, Team};
 use forerun_ops::order::{Partitioning, Quantiles};
 
@@ -156,7 +156,7 @@ where
 
 /// Partitions items by their elements: before, at, between and after the pivots; stable within each part.
 fn part<T: Ordered>(from: &[T], items: &[T::Key], pivots: &[Found<T::Key>], to: &mut [T::Key], isa: Isa) {
-    assert!(items.len() == from.len() && to.len() == from.len(), "an item an element");
+    assert!(items.len() == from.len() && to.len() == from.len(), "one item per element");
     if let [pivot] = pivots {
         let (to, count, above) = (to.as_mut_ptr(), from.len(), pivot.less + pivot.equal);
         let mut next = [0, pivot.less, above];
@@ -193,7 +193,7 @@ pub(crate) fn partition<T: Ordered>(args: &Args<'_>, team: &dyn Team) -> Result<
 where
     T::Key: Ordered<Key = T::Key>,
 {
-    assert_eq!(size_of::<T>(), size_of::<T::Key>(), "a key is an element");
+    assert_eq!(size_of::<T>(), size_of::<T::Key>(), "keys and elements have the same size");
     let (Partitioning { places, .. }, isa) = (args.attributes(), args.isa);
     let (team, within) = teams(args, team);
     each_line::<T, T>(args, team, &|from, to| {
@@ -382,7 +382,7 @@ mod tests {
                     let key = keys[place];
                     let less = keys.partition_point(|k| *k < key);
                     let want = Found { key, less, equal: keys.partition_point(|k| *k <= key) - less };
-                    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                    for isa in Isa::available() {
                         assert_eq!(select(&from, place, isa, &Solo), want, "{name} {count} {place} {isa:?}");
                     }
                 }

@@ -84,27 +84,27 @@ impl Vector for Words {
 
     #[inline(always)]
     unsafe fn load(from: *const u32) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2; the caller guarantees the addresses.
         Words(unsafe { _mm256_loadu_si256(from.cast()) })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut u32) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2; the caller guarantees the addresses.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
     #[inline(always)]
     fn splat(key: u32) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Words(unsafe { _mm256_set1_epi32(key as i32) })
     }
     #[inline(always)]
     fn turned(self) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Words(unsafe { _mm256_xor_si256(self.0, _mm256_set1_epi32(i32::MIN)) })
     }
     #[inline(always)]
     fn below(self, other: Words) -> usize {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(other.0, self.0))) as u32 as usize }
     }
     #[inline(always)]
@@ -117,12 +117,12 @@ impl Vector for Words {
     }
     #[inline(always)]
     fn ordered(self, other: Words) -> (Words, Words) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe { (Words(_mm256_min_epi32(self.0, other.0)), Words(_mm256_max_epi32(self.0, other.0))) }
     }
     #[inline(always)]
     fn swapped<const APART: usize>(self) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Words(unsafe {
             match APART {
                 1 => _mm256_shuffle_epi32::<0xb1>(self.0),
@@ -133,7 +133,7 @@ impl Vector for Words {
     }
     #[inline(always)]
     fn reversed<const GROUP: usize>(self) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Words(unsafe {
             match GROUP {
                 2 => _mm256_shuffle_epi32::<0xb1>(self.0),
@@ -144,7 +144,7 @@ impl Vector for Words {
     }
     #[inline(always)]
     fn joined<const APART: usize>(low: Words, high: Words) -> Words {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Words(unsafe {
             match APART {
                 1 => _mm256_blend_epi32::<0xaa>(low.0, high.0),
@@ -155,7 +155,7 @@ impl Vector for Words {
     }
     #[inline(always)]
     fn transposed(block: &[Words], mut put: impl FnMut(usize, Words)) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe {
             // Interleave pairs, then fours within 128-bit halves, then exchange the halves.
             let (a, b) = (_mm256_unpacklo_epi32(block[0].0, block[1].0), _mm256_unpackhi_epi32(block[0].0, block[1].0));
@@ -189,27 +189,27 @@ impl Vector for Longs {
 
     #[inline(always)]
     unsafe fn load(from: *const u64) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2; the caller guarantees the addresses.
         Longs(unsafe { _mm256_loadu_si256(from.cast()) })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2; the caller guarantees the addresses.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
     #[inline(always)]
     fn splat(key: u64) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Longs(unsafe { _mm256_set1_epi64x(key as i64) })
     }
     #[inline(always)]
     fn turned(self) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Longs(unsafe { _mm256_xor_si256(self.0, _mm256_set1_epi64x(i64::MIN)) })
     }
     #[inline(always)]
     fn below(self, other: Longs) -> usize {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(other.0, self.0))) as u32 as usize }
     }
     #[inline(always)]
@@ -222,7 +222,7 @@ impl Vector for Longs {
     }
     #[inline(always)]
     fn ordered(self, other: Longs) -> (Longs, Longs) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe {
             let (a, b) = (_mm256_castsi256_pd(self.0), _mm256_castsi256_pd(other.0));
             let larger = _mm256_castsi256_pd(_mm256_cmpgt_epi64(self.0, other.0));
@@ -232,7 +232,7 @@ impl Vector for Longs {
     }
     #[inline(always)]
     fn swapped<const APART: usize>(self) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Longs(unsafe {
             match APART {
                 1 => _mm256_shuffle_epi32::<0x4e>(self.0),
@@ -242,7 +242,7 @@ impl Vector for Longs {
     }
     #[inline(always)]
     fn reversed<const GROUP: usize>(self) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Longs(unsafe {
             match GROUP {
                 2 => _mm256_shuffle_epi32::<0x4e>(self.0),
@@ -252,7 +252,7 @@ impl Vector for Longs {
     }
     #[inline(always)]
     fn joined<const APART: usize>(low: Longs, high: Longs) -> Longs {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         Longs(unsafe {
             match APART {
                 1 => _mm256_blend_epi32::<0xcc>(low.0, high.0),
@@ -262,7 +262,7 @@ impl Vector for Longs {
     }
     #[inline(always)]
     fn transposed(block: &[Longs], mut put: impl FnMut(usize, Longs)) {
-        // SAFETY: see above.
+        // SAFETY: called in a function that enables AVX2.
         unsafe {
             let (a, b) = (_mm256_unpacklo_epi64(block[0].0, block[1].0), _mm256_unpackhi_epi64(block[0].0, block[1].0));
             let (c, d) = (_mm256_unpacklo_epi64(block[2].0, block[3].0), _mm256_unpackhi_epi64(block[2].0, block[3].0));

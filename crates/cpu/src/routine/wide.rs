@@ -55,14 +55,14 @@ pub(super) unsafe fn sort<S, K: Wide<S>>(keys: &mut [K], team: &dyn Team) {
         return unsafe { K::sort(keys) };
     }
     // Partition until there are a few parts per thread. A part is its start and its length.
-    const MOST: usize = 128;
-    let mut parts = [(0, 0); MOST];
+    const MOST_PARTS: usize = 128;
+    let mut parts = [(0, 0); MOST_PARTS];
     parts[0] = (0, keys.len());
     let mut count = 1;
     let wanted = if keys.len() < WORTH_BALANCING { width } else { 4 * width };
     let first = Shared(keys.as_mut_ptr());
-    while count < wanted && 2 * count <= MOST {
-        let mut halves = [(0, 0); MOST];
+    while count < wanted && 2 * count <= MOST_PARTS {
+        let mut halves = [(0, 0); MOST_PARTS];
         let to = Shared(halves.as_mut_ptr());
         let from = &parts;
         team.split(count, &|i| {
@@ -84,7 +84,8 @@ pub(super) unsafe fn sort<S, K: Wide<S>>(keys: &mut [K], team: &dyn Team) {
     let parts = &parts;
     team.split(count, &|i| {
         let (start, length) = parts[i];
-        // SAFETY: as above.
+        // SAFETY: parts do not overlap, and each has two slots of its own for its halves; the rest is guaranteed by the
+        // caller.
         unsafe { K::sort(std::slice::from_raw_parts_mut(first.get().add(start), length)) }
     });
 }

@@ -2,15 +2,12 @@
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
-use super::set::{Isa, Memory, Set, Work};
+use super::set::{Avx2, Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, LoopInput};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
-
-/// The AVX2 set.
-pub(crate) enum Avx2 {}
 
 x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, masks false, F32x8, Pair<F64x4>, philox, interleave);
 
@@ -215,7 +212,7 @@ macro_rules! mask {
             /// Whether all lanes are set.
             #[inline(always)]
             fn holds(self) -> bool {
-                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
+                // SAFETY: a mask exists only where the processor has the set's features.
                 unsafe { $bits(self.0) == (1 << $lanes) - 1 }
             }
         }
@@ -223,17 +220,17 @@ macro_rules! mask {
         impl Mask for $mask {
             #[inline(always)]
             fn and(self, other: Self) -> Self {
-                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
+                // SAFETY: a mask exists only where the processor has the set's features.
                 $mask(unsafe { $and(self.0, other.0) })
             }
             #[inline(always)]
             fn or(self, other: Self) -> Self {
-                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
+                // SAFETY: a mask exists only where the processor has the set's features.
                 $mask(unsafe { $or(self.0, other.0) })
             }
             #[inline(always)]
             fn not(self) -> Self {
-                // SAFETY: a mask exists only if the CPU supports the set (`Memory::splat`).
+                // SAFETY: a mask exists only where the processor has the set's features.
                 $mask(unsafe { $not(self.0) })
             }
         }
@@ -270,9 +267,8 @@ macro_rules! mask {
                 }
             }
             #[inline(always)]
-            fn splat(value: bool) -> Self {
-                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks; the array
-                // has one byte per lane.
+            unsafe fn splat(value: bool) -> Self {
+                // SAFETY: the caller promises the features; the array has a byte for each lane.
                 unsafe { Self::load([value; $lanes].as_ptr()) }
             }
         }
@@ -326,8 +322,8 @@ macro_rules! memory {
                 unsafe { $maskstore(to, _mm256_loadu_si256(lanes.as_ptr().cast()), self.0) }
             }
             #[inline(always)]
-            fn splat(value: $elem) -> Self {
-                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks.
+            unsafe fn splat(value: $elem) -> Self {
+                // SAFETY: the caller promises the features.
                 $vector(unsafe { $set1(value) })
             }
         }

@@ -2,15 +2,12 @@
 
 use super::lanes::{Lanes, collect, with_far_turns};
 use super::pair::Pair;
-use super::set::{Isa, Memory, Set, Work};
+use super::set::{Avx512, Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, LoopInput};
 use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
-
-/// The AVX-512 set.
-pub(crate) enum Avx512 {}
 
 x86_set!(
     Avx512,
@@ -237,7 +234,7 @@ macro_rules! mask {
                 }
             }
             #[inline(always)]
-            fn splat(value: bool) -> Self {
+            unsafe fn splat(value: bool) -> Self {
                 $mask(if value { !0 } else { 0 })
             }
         }
@@ -284,8 +281,8 @@ macro_rules! memory {
                 unsafe { $masked(to, ((1u32 << count) - 1) as $mask, self.0) }
             }
             #[inline(always)]
-            fn splat(value: $elem) -> Self {
-                // SAFETY: only called in functions that enable the set's features, which `vectorize` checks.
+            unsafe fn splat(value: $elem) -> Self {
+                // SAFETY: the caller promises the features.
                 $vector(unsafe { $set1(value) })
             }
         }

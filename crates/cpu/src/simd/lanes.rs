@@ -1,7 +1,7 @@
 //! Vectors as arrays of reference scalars, for all dtypes of the baseline set, and for integers and truth values of the
 //! other sets. In a function with the set's features, the compiler vectorizes the element loops.
 
-use super::set::{Memory, Set, Work};
+use super::set::{Baseline, Memory, Set, Work};
 use crate::loops::{self, Loop, LoopInput};
 use forerun_ops::{Body, Mask, Num, NumBits, NumFloat, NumSigned, NumWhole, Turn};
 use std::mem::MaybeUninit;
@@ -154,7 +154,7 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the same contract; the write is unaligned.
         unsafe { to.cast::<Self>().write_unaligned(self) }
     }
     #[inline(always)]
@@ -170,13 +170,10 @@ impl<T: Copy + Default, const N: usize> Memory for Lanes<T, N> {
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) }
     }
     #[inline(always)]
-    fn splat(value: T) -> Self {
+    unsafe fn splat(value: T) -> Self {
         Lanes([value; N])
     }
 }
-
-/// The set that every CPU supports.
-pub(crate) enum Baseline {}
 
 impl Set for Baseline {
     type F32 = Lanes<f32, 8>;
@@ -217,7 +214,10 @@ impl Set for Baseline {
         }
         run::<V, B>
     }
-    unsafe fn vectorize<W: Work>(work: W) -> W::Out {
+    unsafe fn assume() -> Baseline {
+        Baseline
+    }
+    fn vectorize<W: Work>(self, work: W) -> W::Out {
         work.run()
     }
 }

@@ -1,8 +1,9 @@
 //! Vectors: the types that pointwise bodies are instantiated with, for each instruction set.
 //!
-//! Invariant: all vectors of a set have the same number of lanes, whatever the dtype, so casts, comparisons and
-//! selections need no bookkeeping. Methods are `#[inline(always)]` and sound only inside a function that enables the
-//! set's features; [`crate::loops`] and the other users of [`Set`] ensure that.
+//! Invariant: every vector of a set has the same number of lanes, whatever its dtype, so that casts, comparisons and
+//! choices need no bookkeeping. Methods are `#[inline(always)]`, and fast only inside a function
+//! that enables the set's features ([`Set::vectorize`]). Where the processor has them is said by types: an [`Isa`] and each set's value
+//! exist only there, and so does a vector.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -15,10 +16,6 @@ mod set;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) use avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use avx512::Avx512;
-pub(crate) use lanes::{Baseline, Lanes, collect};
-pub use set::Isa;
-pub(crate) use set::{Memory, Set, Work};
+pub(crate) use lanes::{Lanes, collect};
+pub use set::{Avx2, Avx512, Isa};
+pub(crate) use set::{Baseline, Memory, Piece, Set, Work, by_set, with_features};

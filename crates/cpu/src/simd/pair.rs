@@ -119,7 +119,8 @@ impl<V: Memory> Memory for Pair<V> {
         }
     }
     #[inline(always)]
-    fn splat(value: V::Elem) -> Self {
-        Pair(V::splat(value), V::splat(value))
+    unsafe fn splat(value: V::Elem) -> Self {
+        // SAFETY: the caller's promise is this one.
+        unsafe { Pair(V::splat(value), V::splat(value)) }
     }
 }

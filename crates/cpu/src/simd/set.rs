@@ -30,13 +30,16 @@ pub(crate) trait Memory: Copy {
     /// `count` elements, less than `LANES`, must be writable.
     unsafe fn store_first(self, to: *mut Self::Elem, count: usize);
 
-    /// Broadcasts an element. Call it only in functions that enable the set's features (see [`Set::vectorize`]); builds
-    /// with debug assertions check that the CPU supports them.
-    fn splat(value: Self::Elem) -> Self;
+    /// The same element in every lane.
+    ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
+    unsafe fn splat(value: Self::Elem) -> Self;
 }
 
-/// An instruction set: its vectors and the loops compiled for it.
-pub(crate) trait Set: 'static {
+/// An instruction set: its vectors, and loops compiled for it. A value of the set is the proof that the processor has its
+/// features.
+pub(crate) trait Set: Copy + Send + Sync + 'static {
     /// Whether comparisons produce mask registers, which one instruction converts to bytes.
     const HAS_MASKS: bool = false;
     /// Single precision.
@@ -58,20 +61,19 @@ pub(crate) trait Set: 'static {
     fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
     /// The loop over three operands.
     fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
-    /// Generates a batch of random blocks, like [`crate::philox::words`].
+    /// The proof, where a caller has promised the features: loops are reached by plain addresses.
     ///
     /// # Safety
     /// The CPU must support the set.
+    unsafe fn assume() -> Self;
+    /// A batch of random blocks, as [`crate::philox::words`] makes them.
     #[inline(always)]
-    unsafe fn philox(key: u64, first: u64) -> Words {
+    fn philox(self, key: u64, first: u64) -> Words {
         crate::philox::words(key, first)
     }
     /// Interleaves four words per block: element `4 b + w` is `words[w][b]`.
-    ///
-    /// # Safety
-    /// The CPU must support the set.
     #[inline(always)]
-    unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
+    fn interleave(self, words: [[u32; 16]; 4]) -> [u32; 64] {
         let mut out = [0; 64];
         for b in 0..16 {
             for w in 0..4 {
@@ -81,10 +83,7 @@ pub(crate) trait Set: 'static {
         out
     }
     /// Calls `work` in a function with the set's features enabled.
-    ///
-    /// # Safety
-    /// The CPU must support the set.
-    unsafe fn vectorize<W: Work>(work: W) -> W::Out;
+    fn vectorize<W: Work>(self, work: W) -> W::Out;
 }
 
 /// Code to run with a set's features enabled; `run` must be `#[inline(always)]`.
@@ -95,56 +94,124 @@ pub(crate) trait Work {
     fn run(self) -> Self::Out;
 }
 
-/// The supported instruction sets.
+/// A closure to run with a set's features enabled. It must be `#[inline(always)]`.
+///
+/// `FnMut`, not `FnOnce`: a closure is called once through a function of the compiler's, which is not always inlined, and then
+/// the closure is compiled without the features.
+pub(crate) struct Piece<W>(pub(crate) W);
+
+impl<W: FnMut()> Work for Piece<W> {
+    type Out = ();
+    #[inline(always)]
+    fn run(mut self) {
+        (self.0)()
+    }
+}
+
+/// The set that every processor has.
+#[derive(Clone, Copy)]
+pub(crate) struct Baseline;
+
+macro_rules! tokens {
+    ($($(#[$doc:meta])* $set:ident: [$($feature:tt)*];)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub struct $set(());
+
+            #[cfg(target_arch = "x86_64")]
+            impl $set {
+                fn detect() -> Option<$set> {
+                    ($(is_x86_feature_detected!($feature))&&*).then_some($set(()))
+                }
+
+                /// # Safety
+                /// The processor must have the set's features.
+                #[inline(always)]
+                pub(super) unsafe fn assume() -> $set {
+                    debug_assert!($set::detect().is_some(), "the processor has the set's features");
+                    $set(())
+                }
+            }
+        )*
+    };
+}
+
+// The features with which `x86_set!` compiles.
+tokens! {
+    /// The proof that the processor has AVX2 with fused multiply-add.
+    Avx2: ["avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt"];
+    /// The proof that the processor has AVX-512 F, BW, VL and DQ.
+    Avx512: ["avx512f" "avx512bw" "avx512vl" "avx512dq" "avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt"];
+}
+
+/// The instruction sets there are kernels for; each is the proof that the processor has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
     /// The features that every CPU of the architecture has.
     Baseline,
     /// AVX2 with fused multiply-add.
-    Avx2,
+    Avx2(Avx2),
     /// AVX-512 F, BW, VL and DQ.
-    Avx512,
+    Avx512(Avx512),
 }
 
 impl Isa {
-    /// Every instruction set, from the most basic to the widest.
-    pub const ALL: [Isa; 3] = [Isa::Baseline, Isa::Avx2, Isa::Avx512];
+    /// Their names, as the environment variable `FORERUN_ISA` spells them, the plainest first.
+    const NAMES: [&str; 3] = ["baseline", "avx2", "avx512"];
 
-    /// The name, as in the environment variable `FORERUN_ISA`.
+    /// The instruction sets that this processor has, the plainest first.
+    pub fn available() -> Vec<Isa> {
+        #[cfg(target_arch = "x86_64")]
+        let wider = [Avx2::detect().map(Isa::Avx2), Avx512::detect().map(Isa::Avx512)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let wider = [None; 2];
+        std::iter::once(Isa::Baseline).chain(wider.into_iter().map_while(|isa| isa)).collect()
+    }
+
+    /// The best one this processor has, or a plainer one if `FORERUN_ISA` names it.
+    pub fn detect() -> Isa {
+        let available = Isa::available();
+        let named = |name: &str| Isa::NAMES.iter().position(|known| *known == name);
+        let wanted = Settings::environment().read("FORERUN_ISA", "baseline, avx2 or avx512", named);
+        available[wanted.unwrap_or(available.len()).min(available.len() - 1)]
+    }
+
+    /// The name, as `FORERUN_ISA` spells it.
     pub const fn name(self) -> &'static str {
         match self {
-            Isa::Baseline => "baseline",
-            Isa::Avx2 => "avx2",
-            Isa::Avx512 => "avx512",
+            Isa::Baseline => Isa::NAMES[0],
+            Isa::Avx2(_) => Isa::NAMES[1],
+            Isa::Avx512(_) => Isa::NAMES[2],
         }
     }
 
-    /// Whether this CPU supports it.
-    pub fn is_available(self) -> bool {
-        match self {
-            Isa::Baseline => true,
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => {
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
-            }
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => {
-                Isa::Avx2.is_available()
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512dq")
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
-        }
+    /// Whether it has mask registers and 64-byte vectors.
+    pub const fn is_avx512(self) -> bool {
+        matches!(self, Isa::Avx512(_))
     }
+}
 
-    /// The best set that this CPU supports, or a lower one if `FORERUN_ISA` names it.
-    pub fn detect() -> Isa {
-        let best = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Baseline);
-        let named = |name: &str| Isa::ALL.into_iter().find(|isa| isa.name() == name);
-        let wanted = Settings::environment().read("FORERUN_ISA", "baseline, avx2 or avx512", named);
-        wanted.map_or(best, |isa| isa.min(best))
-    }
+/// Evaluates an expression with `$set` bound to the set of an [`Isa`]: once for each, so that generic functions are compiled for
+/// all of them.
+macro_rules! by_set {
+    ($isa:expr, $set:ident => $call:expr) => {
+        match $isa {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Isa::Avx2($set) => $call,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Isa::Avx512($set) => $call,
+            _ => {
+                let $set = $crate::simd::Baseline;
+                $call
+            }
+        }
+    };
+}
+pub(crate) use by_set;
+
+/// Runs `work`, which must be `#[inline(always)]`, with the features of an instruction set.
+#[inline(always)]
+pub(crate) fn with_features(isa: Isa, work: impl FnMut()) {
+    by_set!(isa, set => set.vectorize(Piece(work)))
 }

@@ -1,7 +1,7 @@
 //! The common part of the float vectors of x86 sets: each row of [`x86_float!`] names the instruction of a method.
 //!
-//! Methods are safe because a vector proves that the CPU supports the set: it comes from `load`, whose caller
-//! guarantees that, or from `splat`, which builds with debug assertions check.
+//! Methods are safe because a vector is itself the proof that the processor has the set's features: one comes from `load` or `splat`,
+//! whose callers promise them, or from other vectors. Bodies make constants, but only bodies that have vectors to apply them to.
 
 /// Implements the number traits for a register of floats; small functions provide the parts that differ between sets.
 macro_rules! x86_float {
@@ -22,8 +22,15 @@ macro_rules! x86_float {
 
             #[inline(always)]
             fn from_lanes(lanes: [$elem; $lanes]) -> Self {
-                // SAFETY: as above.
+                // SAFETY: the register and the array have the same size, and every bit pattern is a valid float.
                 $vector(unsafe { std::mem::transmute::<[$elem; $lanes], $register>(lanes) })
+            }
+
+            /// A constant of a body, which is applied to vectors.
+            #[inline(always)]
+            fn filled(value: $elem) -> Self {
+                // SAFETY: whoever applies a body has vectors, and they exist only where the processor has the features.
+                unsafe { Self::splat(value) }
             }
 
             /// The reference, lane by lane, for methods without an instruction.
@@ -47,7 +54,7 @@ macro_rules! x86_float {
             #[inline(always)]
             fn min(self, other: Self) -> Self { Self::raw_select(self.raw_nan(self), self, self.raw_min(other)) }
             #[inline(always)]
-            fn abs(self) -> Self { self.raw_andnot(Self::splat(-0.0)) }
+            fn abs(self) -> Self { self.raw_andnot(Self::filled(-0.0)) }
             #[inline(always)]
             fn eq(self, other: Self) -> $mask { self.raw_eq(other) }
             #[inline(always)]
@@ -60,11 +67,11 @@ macro_rules! x86_float {
 
         impl NumSigned for $vector {
             #[inline(always)]
-            fn small(value: i8) -> Self { Self::splat(value as $elem) }
+            fn small(value: i8) -> Self { Self::filled(value as $elem) }
             #[inline(always)]
             fn sub(self, other: Self) -> Self { self.raw_sub(other) }
             #[inline(always)]
-            fn neg(self) -> Self { self.raw_xor(Self::splat(-0.0)) }
+            fn neg(self) -> Self { self.raw_xor(Self::filled(-0.0)) }
             #[inline(always)]
             fn floor_div(self, other: Self) -> Self {
                 if divide::is_near(self, other).holds() { divide::floor_div(self, other) } else { self.each(other, <$elem as NumSigned>::floor_div) }
@@ -96,7 +103,7 @@ macro_rules! x86_float {
             type Format = $format;
             const BRANCHES: bool = true;
             #[inline(always)]
-            fn constant(value: f64) -> Self { Self::splat(value as $elem) }
+            fn constant(value: f64) -> Self { Self::filled(value as $elem) }
             #[inline(always)]
             fn div(self, other: Self) -> Self { self.raw_div(other) }
             #[inline(always)]
@@ -109,21 +116,21 @@ macro_rules! x86_float {
             fn greater(self, other: Self) -> Self { self.raw_max(other) }
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
-                let bit = Self::splat(-0.0);
+                let bit = Self::filled(-0.0);
                 self.raw_andnot(bit).raw_or(sign.raw_and(bit))
             }
             #[inline(always)]
             fn scale(self, n: Self) -> Self { self.raw_scale(n) }
             #[inline(always)]
             fn split(self) -> (Self, Self) {
-                // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+                // SAFETY: a vector exists only where the processor has the set's features.
                 let (m, e) = unsafe { split(self.0) };
                 ($vector(m), $vector(e))
             }
             #[inline(always)]
             fn turns(self) -> [Self; 3] {
                 let near = turn::near(self);
-                if self.abs().le(Self::splat(<$elem as Turn>::NEAR)).holds() {
+                if self.abs().le(Self::filled(<$elem as Turn>::NEAR)).holds() {
                     return near;
                 }
                 with_far_turns(self.lanes(), near.map(Self::lanes)).map(Self::from_lanes)
@@ -157,35 +164,35 @@ macro_rules! x86_float {
     (@ $v:ident $r:ty, $m:ident, $e:ident, fma, $f:expr) => {
         #[inline(always)]
         fn raw_fma(self, b: Self, c: Self) -> Self {
-            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+            // SAFETY: a vector exists only where the processor has the set's features.
             $v(unsafe { $f(self.0, b.0, c.0) })
         }
     };
     (@ $v:ident $r:ty, $m:ident, $e:ident, select, $f:expr) => {
         #[inline(always)]
         fn raw_select(mask: $m, yes: Self, no: Self) -> Self {
-            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+            // SAFETY: a vector exists only where the processor has the set's features.
             $v(unsafe { $f(mask.0, yes.0, no.0) })
         }
     };
     (@unary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self) -> Self {
-            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+            // SAFETY: a vector exists only where the processor has the set's features.
             $v(unsafe { $f(self.0) })
         }
     };
     (@binary $v:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> Self {
-            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+            // SAFETY: a vector exists only where the processor has the set's features.
             $v(unsafe { $f(self.0, other.0) })
         }
     };
     (@compare $v:ident $m:ident $name:ident $f:expr) => {
         #[inline(always)]
         fn $name(self, other: Self) -> $m {
-            // SAFETY: a vector exists only if the CPU supports the set (`Memory::splat`).
+            // SAFETY: a vector exists only where the processor has the set's features.
             $m(unsafe { $f(self.0, other.0) })
         }
     };
@@ -247,22 +254,26 @@ macro_rules! x86_set {
                 run::<V, B>
             }
             #[inline(always)]
-            unsafe fn philox(key: u64, first: u64) -> Words {
-                // SAFETY: the caller guarantees the features.
+            unsafe fn assume() -> Self {
+                // SAFETY: the caller's promise is this one.
+                unsafe { $set::assume() }
+            }
+            #[inline(always)]
+            fn philox(self, key: u64, first: u64) -> Words {
+                // SAFETY: the set is the proof of its features.
                 unsafe { $philox(key, first) }
             }
             #[inline(always)]
-            unsafe fn interleave(words: [[u32; 16]; 4]) -> [u32; 64] {
-                // SAFETY: the caller guarantees the features.
+            fn interleave(self, words: [[u32; 16]; 4]) -> [u32; 64] {
+                // SAFETY: the set is the proof of its features.
                 unsafe { $interleave(words) }
             }
-            unsafe fn vectorize<W: Work>(work: W) -> W::Out {
+            fn vectorize<W: Work>(self, work: W) -> W::Out {
                 #[target_feature(enable = $features)]
                 unsafe fn run<W: Work>(work: W) -> W::Out {
                     work.run()
                 }
-                debug_assert!(Isa::$set.is_available(), "the processor has the set's features");
-                // SAFETY: the caller guarantees the features.
+                // SAFETY: the set is the proof of its features.
                 unsafe { run(work) }
             }
         }

@@ -175,33 +175,33 @@ bits! {
 }
 
 macro_rules! apply_of {
-    ($args:expr, $dtype:expr, Cast, $arity:tt, $point:ident) => { unreachable!() };
-    ($args:expr, $dtype:expr, Part, $arity:tt, $point:ident) => { unreachable!() };
-    ($args:expr, $dtype:expr, Join, $arity:tt, $point:ident) => { unreachable!() };
-    ($args:expr, $dtype:expr, Any, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Compare, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Select, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Number, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Float, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Predicate, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, F32 f32 F64 f64) };
-    ($args:expr, $dtype:expr, Logic, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool) };
-    ($args:expr, $dtype:expr, Bits, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, Bool bool I32 i32 I64 i64 U64 u64) };
-    ($args:expr, $dtype:expr, Whole, $arity:tt, $point:ident) => { apply_of!(@ $args, $dtype, $arity, $point, I32 i32 I64 i64 U64 u64) };
-    (@ $args:expr, $dtype:expr, $arity:tt, $point:ident, $($name:ident $type:ty)*) => {
+    ($args:expr, $dtype:expr, Cast, $operands:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Part, $operands:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Join, $operands:tt, $point:ident) => { unreachable!() };
+    ($args:expr, $dtype:expr, Any, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Compare, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Select, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, Bool bool I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Number, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, I32 i32 I64 i64 U64 u64 F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Float, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Predicate, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, F32 f32 F64 f64) };
+    ($args:expr, $dtype:expr, Logic, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, Bool bool) };
+    ($args:expr, $dtype:expr, Bits, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, Bool bool I32 i32 I64 i64 U64 u64) };
+    ($args:expr, $dtype:expr, Whole, $operands:tt, $point:ident) => { apply_of!(@ $args, $dtype, $operands, $point, I32 i32 I64 i64 U64 u64) };
+    (@ $args:expr, $dtype:expr, $operands:tt, $point:ident, $($name:ident $type:ty)*) => {
         match $dtype {
-            $(DType::$name => apply_of!(@@ $args, $arity, $point, $type),)*
+            $(DType::$name => apply_of!(@@ $args, $operands, $point, $type),)*
             #[allow(unreachable_patterns)]
             _ => unreachable!(),
         }
     };
-    (@@ $args:expr, 1, $point:ident, $type:ty) => {
+    (@@ $args:expr, ($a:ident), $point:ident, $type:ty) => {
         Bits::bits(<bodies::$point as Body<($type,)>>::apply((Bits::from($args[0]),)))
     };
-    (@@ $args:expr, 2, $point:ident, $type:ty) => {
+    (@@ $args:expr, ($a:ident, $b:ident), $point:ident, $type:ty) => {
         Bits::bits(<bodies::$point as Body<($type, $type)>>::apply((Bits::from($args[0]), Bits::from($args[1]))))
     };
-    (@@ $args:expr, 3, Where, $type:ty) => { apply_of!(@@@ $args, Where, bool, $type) };
-    (@@ $args:expr, 3, $point:ident, $type:ty) => { apply_of!(@@@ $args, $point, $type, $type) };
+    (@@ $args:expr, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { apply_of!(@@@ $args, Where, bool, $type) };
+    (@@ $args:expr, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { apply_of!(@@@ $args, $point, $type, $type) };
     (@@@ $args:expr, $point:ident, $first:ty, $type:ty) => {
         Bits::bits(<bodies::$point as Body<($first, $type, $type)>>::apply((
             Bits::from($args[0]), Bits::from($args[1]), Bits::from($args[2]),
@@ -210,11 +210,14 @@ macro_rules! apply_of {
 }
 
 macro_rules! reference {
-    ($(($point:ident, $name:literal, $arity:tt, $class:ident, $doc:literal, |$($arg:ident),+| $body:expr; $($rest:tt)*))*) => {
+    ($($point:ident {
+        name: $name:literal, class: $class:ident, $(ulp: $ulp:literal,)? doc: $doc:literal,
+        body: |$($arg:ident),+| $($rest:tt)*
+    })*) => {
         /// The op on one element.
         pub(crate) fn apply(op: Point, dtype: DType, args: &[u64]) -> u64 {
             match op {
-                $(Point::$point => apply_of!(args, dtype, $class, $arity, $point),)*
+                $(Point::$point => apply_of!(args, dtype, $class, ($($arg),+), $point),)*
             }
         }
     };
@@ -345,7 +348,7 @@ fn run_one(
 
 /// The instruction sets that this CPU supports.
 pub(crate) fn isas() -> Vec<Isa> {
-    Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
+    Isa::available()
 }
 
 /// A program of one instruction over dense inputs.

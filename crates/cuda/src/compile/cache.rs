@@ -1,11 +1,11 @@
-//! What was compiled before, on disk. A file holds its whole key (stamp and text) beside the machine code, so a collision of
-//! names or a broken file is seen and passed over.
+//! The disk cache of compiled kernels. A file holds its whole key (stamp and source) next to the machine code, so that
+//! hash collisions and damaged files are detected and ignored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder of compiled kernels; without one nothing is kept.
+/// A folder of compiled kernels; without one nothing is cached.
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: Option<PathBuf>,
@@ -14,7 +14,7 @@ pub(crate) struct Cache {
 const MAGIC: &[u8; 8] = b"forerun1";
 
 impl Cache {
-    /// The user's cache: `FORERUN_CACHE_DIR`, or a folder of the desktop's cache folder.
+    /// The user's cache: `FORERUN_CACHE_DIR`, or a folder in the user's cache directory.
     pub(crate) fn of_user() -> Cache {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = var("FORERUN_CACHE_DIR")
@@ -28,7 +28,7 @@ impl Cache {
         self.folder.as_ref().map(|folder| folder.join(name))
     }
 
-    /// The machine code kept under a key.
+    /// Loads the machine code of a key.
     pub(crate) fn load(&self, key: &str) -> Option<Vec<u8>> {
         let file = fs::read(self.path(key)?).ok()?;
         let rest = file.strip_prefix(MAGIC)?;
@@ -41,8 +41,8 @@ impl Cache {
         whole.then(|| image.to_vec())
     }
 
-    /// Keeps machine code. It is written beside its place and moved there, so that nobody reads half of it; whatever fails
-    /// only costs a compilation.
+    /// Stores machine code. The file is written under a temporary name and renamed, so that nobody reads a partial one.
+    /// A failure only costs another compilation.
     pub(crate) fn store(&self, key: &str, image: &[u8]) {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let Some(path) = self.path(key) else { return };
@@ -65,11 +65,11 @@ impl Cache {
 }
 
 fn remove(path: &Path) {
-    // If it cannot be removed it was not written.
+    // If it cannot be removed, it was never written.
     let _ = fs::remove_file(path);
 }
 
-/// A hash for names: FNV's, from a start of our own.
+/// The FNV hash with a given start value, for file names.
 fn hash(text: &str, start: u64) -> u64 {
     let step = |h: u64, byte: &u8| (h ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
     text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ start, step)

@@ -1,5 +1,5 @@
-//! Units: texts on their way to kernels. A unit is compiled (or linked, if it has a text in PTX) in the background, or by whoever
-//! cannot go on without it.
+//! Units: texts on their way to kernels. A unit is compiled (or linked, if its text is PTX) in the background, or by whoever cannot go
+//! on without it.
 //!
 //! Invariant: asking for a unit never waits. Threads in the background exist only while there is something to compile, so
 //! nobody ever parks here for work.
@@ -20,12 +20,9 @@ use std::time::Duration;
 /// A text and, once it is compiled, its kernels.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    /// CUDA C, which is what the unit is known by.
+    /// CUDA C or PTX, which is what the unit is known by.
     text: String,
-    /// The same kernel in PTX, which is tried first.
-    ptx: Option<String>,
-    /// Compiled before others.
-    soon: bool,
+    is_ptx: bool,
     loaded: OnceLock<Result<Loaded>>,
 }
 
@@ -54,14 +51,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// How often what was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Texts compiled, those linked included.
+    /// Texts compiled or linked.
     pub compiled: u64,
-    /// Texts in PTX that the driver has linked.
-    pub linked: u64,
     /// Texts found on disk.
     pub found: u64,
-    /// Launches of the generic kernel, while another was compiled.
-    pub generic: u64,
 }
 
 /// Compiles for one device.
@@ -69,7 +62,6 @@ pub struct Counts {
 pub(crate) struct Compiler {
     shared: Arc<Shared>,
     units: Mutex<HashMap<String, Arc<Unit>>>,
-    pub(crate) generic: AtomicU64,
     /// Threads that compile at once, at the most.
     most: usize,
 }
@@ -87,7 +79,6 @@ struct Shared {
     compiling: Arc<CallGate>,
     linking: Arc<CallGate>,
     compiled: AtomicU64,
-    linked: AtomicU64,
     found: AtomicU64,
 }
 
@@ -98,9 +89,9 @@ unsafe impl Sync for Shared {}
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// What is wanted soon goes before the rest.
-    soon: VecDeque<Job>,
-    waiting: VecDeque<Job>,
+    /// Links take little time and go first.
+    links: VecDeque<Job>,
+    compilations: VecDeque<Job>,
     /// Threads at work.
     serving: usize,
     /// Every thread that was started and not waited for.
@@ -110,23 +101,20 @@ struct Queue {
 /// Something to do in the background.
 #[derive(Debug)]
 enum Job {
-    /// Compiles a unit.
+    /// Compiles or links a unit.
     Load(Arc<Unit>),
-    /// Links this and throws it away: the first link of a process takes longer than others, since the driver loads its assembler.
+    /// Links this and throws it away: the driver loads its assembler.
     FirstLink(String),
 }
 
 impl Queue {
     fn put(&mut self, job: Job) {
-        let soon = match &job {
-            Job::Load(unit) => unit.soon,
-            Job::FirstLink(_) => true,
-        };
-        if soon { self.soon.push_back(job) } else { self.waiting.push_back(job) }
+        let is_link = !matches!(&job, Job::Load(unit) if !unit.is_ptx);
+        if is_link { self.links.push_back(job) } else { self.compilations.push_back(job) }
     }
 
     fn next(&mut self) -> Option<Job> {
-        self.soon.pop_front().or_else(|| self.waiting.pop_front())
+        self.links.pop_front().or_else(|| self.compilations.pop_front())
     }
 }
 
@@ -143,27 +131,25 @@ impl Compiler {
             compiling: Arc::default(),
             linking: Arc::default(),
             compiled: AtomicU64::new(0),
-            linked: AtomicU64::new(0),
             found: AtomicU64::new(0),
         };
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         Compiler {
             shared: Arc::new(shared),
             units: Mutex::default(),
-            generic: AtomicU64::new(0),
-            // The generic kernel takes seconds: a second thread lets the others pass it.
+            // A compilation takes long: a second thread lets links pass it.
             most: (cores / 2).clamp(2, 4),
         }
     }
 
-    /// The unit of a text; a new one is compiled in the background from now on.
+    /// The unit of a text in CUDA C; a new one is compiled in the background from now on.
     pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
-        self.put(text, false, || None)
+        self.put(text, false)
     }
 
-    /// The same, before others, for what stands in until a faster kernel is there. It is linked from its text in PTX, if there is one.
-    pub(crate) fn unit_soon(&self, text: String, ptx: impl FnOnce() -> Option<String>) -> Arc<Unit> {
-        self.put(text, true, ptx)
+    /// The unit of a text in PTX; a new one is linked in the background from now on.
+    pub(crate) fn linked_unit(&self, text: String) -> Arc<Unit> {
+        self.put(text, true)
     }
 
     /// Links a text in the background for nothing but that later links are quick.
@@ -171,17 +157,15 @@ impl Compiler {
         self.queue(Job::FirstLink(text));
     }
 
-    fn put(&self, text: String, soon: bool, ptx: impl FnOnce() -> Option<String>) -> Arc<Unit> {
-        let units = || self.units.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(unit) = units().get(&text) {
+    fn put(&self, text: String, is_ptx: bool) -> Arc<Unit> {
+        let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(unit) = units.get(&text) {
             return unit.clone();
         }
-        // Printed while nobody has to wait for it; of two who do, the first to be through counts.
-        let made = Arc::new(Unit { text: text.clone(), ptx: ptx(), soon, loaded: OnceLock::new() });
-        let unit = units().entry(text).or_insert_with(|| made.clone()).clone();
-        if Arc::ptr_eq(&unit, &made) {
-            self.queue(Job::Load(made));
-        }
+        let unit = Arc::new(Unit { text: text.clone(), is_ptx, loaded: OnceLock::new() });
+        units.insert(text, unit.clone());
+        drop(units);
+        self.queue(Job::Load(unit.clone()));
         unit
     }
 
@@ -216,17 +200,10 @@ impl Compiler {
         self.shared.linking.close(LONGEST);
     }
 
-    /// Why a text in PTX was not linked, if one was not.
-    pub(crate) fn link_failure(&self) -> Option<&str> {
-        self.shared.linker.failure()
-    }
-
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             compiled: self.shared.compiled.load(Ordering::Relaxed),
-            linked: self.shared.linked.load(Ordering::Relaxed),
             found: self.shared.found.load(Ordering::Relaxed),
-            generic: self.generic.load(Ordering::Relaxed),
         }
     }
 }
@@ -273,13 +250,8 @@ impl Shared {
         TextCompiler::open(self.driver.release(), &self.arch)
     }
 
-    /// The kernel of a unit: linked if it can be, else compiled.
     fn load(&self, unit: &Unit) -> Result<Loaded> {
-        let linked = unit.ptx.as_ref().and_then(|text| self.linked(text));
-        if let Some(loaded) = linked.and_then(|image| self.load_image(&image).ok()) {
-            return Ok(loaded);
-        }
-        let image = self.compiled(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
+        let image = self.image(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
         self.load_image(&image)
     }
 
@@ -297,38 +269,29 @@ impl Shared {
         driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, graph: Mutex::default() })
     }
 
-    /// The machine code of a text in PTX, if it was kept or the driver links it.
-    fn linked(&self, text: &str) -> Option<Vec<u8>> {
-        let key = format!("{}\n{text}", self.linker.stamp());
-        if let Some(image) = self.cache.load(&key) {
-            self.found.fetch_add(1, Ordering::Relaxed);
-            return Some(image);
-        }
-        let image = self.link(text)?;
-        self.compiled.fetch_add(1, Ordering::Relaxed);
-        self.linked.fetch_add(1, Ordering::Relaxed);
-        self.cache.store(&key, &image);
-        Some(image)
-    }
-
-    fn link(&self, text: &str) -> Option<Vec<u8>> {
-        let _guard = self.linking.enter()?;
-        self.linker.link(text)
-    }
-
-    fn compiled(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
-        let nvrtc = self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone)?;
-        let key = format!("{}\n{}", nvrtc.stamp(), unit.text);
+    /// The machine code of a unit: kept from before, linked or compiled.
+    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
+        let nvrtc = || self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone);
+        let stamp = if unit.is_ptx { format!("{} {}", self.arch, self.linker.stamp()) } else { nvrtc()?.stamp() };
+        let key = format!("{stamp}\n{}", unit.text);
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
-        let guard = self.compiling.enter().ok_or("the process ends")?;
-        let image = nvrtc.compile(&unit.text)?;
-        drop(guard);
+        let image = if unit.is_ptx {
+            self.link(&unit.text)?
+        } else {
+            let _guard = self.compiling.enter().ok_or("the process ends")?;
+            nvrtc()?.compile(&unit.text)?
+        };
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
         Ok(image)
+    }
+
+    fn link(&self, text: &str) -> std::result::Result<Vec<u8>, String> {
+        let _guard = self.linking.enter().ok_or("the process ends")?;
+        self.linker.link(text)
     }
 }
 
@@ -337,17 +300,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wanted_soon_goes_first() {
-        let unit = |text: &str, soon| {
-            Job::Load(Arc::new(Unit { text: text.to_owned(), ptx: None, soon, loaded: OnceLock::new() }))
-        };
+    fn links_go_first() {
+        let unit =
+            |text: &str, is_ptx| Job::Load(Arc::new(Unit { text: text.to_owned(), is_ptx, loaded: OnceLock::new() }));
         let name = |job| match job {
             Job::Load(unit) => unit.text.clone(),
             Job::FirstLink(text) => text,
         };
         let mut queue = Queue::default();
-        for (text, soon) in [("a", false), ("b", true), ("c", false), ("d", true)] {
-            queue.put(unit(text, soon));
+        for (text, is_ptx) in [("a", false), ("b", true), ("c", false), ("d", true)] {
+            queue.put(unit(text, is_ptx));
         }
         queue.put(Job::FirstLink("e".to_owned()));
         let order: String = std::iter::from_fn(|| queue.next()).map(name).collect();

@@ -1,10 +1,10 @@
-//! Process exit during a compilation or a link. Exit handlers unload the libraries of the compiler and the driver even while a thread
-//! runs inside them, and a compilation cannot be cancelled.
+//! Process exit during a compilation or a link. Exit handlers unload the libraries of the compiler and the driver even
+//! while a thread runs inside them, and a compilation cannot be cancelled.
 //!
-//! Invariant: no thread is inside a library when it is unloaded, or the process has ended before. A frontend that knows of the exit
-//! stops the compiler first (`Accelerator::stop`). For the others, an exit handler of our own waits for calls in flight. The library
-//! registers handlers while it compiles, and handlers run in reverse order of registration; so ours is registered again after
-//! the 1st, 2nd, 4th, 8th ... call.
+//! Invariant: no thread is inside a library when it is unloaded, or the process has ended before. A frontend that can
+//! detect the exit stops the compiler first (`Accelerator::stop`). For others, an exit handler of this module waits for
+//! calls in flight. The library registers handlers while it compiles, and handlers run in reverse order of
+//! registration, so this module registers its handler again after the 1st, 2nd, 4th, 8th ... call.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ impl CallGate {
         (!self.closed.load(Ordering::SeqCst)).then_some(guard)
     }
 
-    /// Admits no more calls, and waits for those in flight, at most so long. Returns whether all have returned.
+    /// Admits no more calls, and waits for those in flight, at most `at_most`. Returns whether all have returned.
     pub(super) fn close(&self, at_most: Duration) -> bool {
         self.closed.store(true, Ordering::SeqCst);
         let begun = Instant::now();
@@ -69,7 +69,7 @@ fn register_exit_handler(gate: &Arc<CallGate>) {
     let mut gates = GATES.lock().unwrap_or_else(|e| e.into_inner());
     gates.retain(|known| known.strong_count() > 0 && !std::ptr::eq(known.as_ptr(), &raw const **gate));
     gates.push(Arc::downgrade(gate));
-    // SAFETY: a function that exists for the life of the process and ignores its argument.
+    // SAFETY: the function exists for the life of the process and ignores its argument.
     #[cfg(target_env = "gnu")]
     unsafe {
         on_exit(close_gates, std::ptr::null_mut());
@@ -84,7 +84,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 extern "C" fn close_gates(status: c_int, _: *mut c_void) {
     let gates: Vec<Weak<CallGate>> = GATES.lock().unwrap_or_else(|e| e.into_inner()).clone();
     if !gates.iter().filter_map(Weak::upgrade).all(|gate| gate.close(PATIENCE)) {
-        // SAFETY: flushes all C streams; `_exit` runs no handler.
+        // SAFETY: `fflush` of null flushes all C streams; `_exit` runs no handlers.
         unsafe {
             libc::fflush(std::ptr::null_mut());
             libc::_exit(status);
@@ -107,15 +107,15 @@ mod tests {
         assert!(gate.close(Duration::ZERO));
     }
 
-    /// Run by itself in a process of its own: it ends with a status while a thread compiles for ever.
+    /// Runs in its own process: it exits with a status while a thread compiles forever.
     #[test]
     #[ignore = "ends its process"]
     fn ends_while_compiling() {
         extern "C" fn never() {
-            // Stands for a library that is unloaded.
+            // Simulates a library that is unloaded.
             std::process::abort();
         }
-        // SAFETY: a function that exists for the life of the process.
+        // SAFETY: the function exists for the life of the process.
         unsafe { libc::atexit(never) };
         let gate = Arc::new(CallGate::default());
         drop(gate.enter());

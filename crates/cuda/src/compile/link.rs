@@ -2,60 +2,29 @@
 
 use crate::sys::{Context, Driver, driver_code as code};
 use std::ffi::{CString, c_void};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The driver's assembler, for one device. When it has refused a few texts in a row it is not asked again: a library of the driver is
-/// missing, or the driver is older than the texts.
+/// The driver's assembler, for one device.
 #[derive(Debug)]
 pub(super) struct Linker {
     driver: &'static Driver,
     context: Context,
-    /// What it said the first time that it refused a text, and how many it has refused since it last took one.
-    failure: OnceLock<String>,
-    refused: AtomicUsize,
 }
-
-/// Texts refused in a row after which it is not asked again.
-const MOST_REFUSED: usize = 3;
 
 /// Bytes for what the assembler has to say.
 const LOG_BYTES: usize = 4096;
 
 impl Linker {
     pub(super) fn new(driver: &'static Driver, context: Context) -> Linker {
-        Linker { driver, context, failure: OnceLock::new(), refused: AtomicUsize::new(0) }
+        Linker { driver, context }
     }
 
-    /// What machine code depends on besides the text, which names the architecture.
+    /// What machine code depends on besides the text and the architecture.
     pub(super) fn stamp(&self) -> String {
         format!("ptx by driver {}", self.driver.full_version())
     }
 
-    /// Why a text was not linked, if one was not.
-    pub(super) fn failure(&self) -> Option<&str> {
-        self.failure.get().map(String::as_str)
-    }
-
-    /// The machine code of a text; nothing if the driver does not link it.
-    pub(super) fn link(&self, text: &str) -> Option<Vec<u8>> {
-        if self.refused.load(Ordering::Relaxed) >= MOST_REFUSED {
-            return None;
-        }
-        match self.try_link(text) {
-            Ok(image) => {
-                self.refused.store(0, Ordering::Relaxed);
-                Some(image)
-            }
-            Err(text) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                self.failure.get_or_init(|| text);
-                None
-            }
-        }
-    }
-
-    fn try_link(&self, text: &str) -> Result<Vec<u8>, String> {
+    /// The machine code of a text, or what the assembler says about it.
+    pub(super) fn link(&self, text: &str) -> Result<Vec<u8>, String> {
         let driver = self.driver;
         let source = CString::new(text).map_err(|e| e.to_string())?;
         let bytes = source.as_bytes_with_nul();

@@ -1,4 +1,4 @@
-//! From text to loaded kernels: the run-time compiler, the driver's assembler, their queue, and what was compiled before.
+//! From source to loaded kernels: NVRTC, the driver's assembler, their queue, and the disk cache.
 
 mod cache;
 mod compiler;

@@ -1,16 +1,17 @@
-//! One compilation: CUDA C in, machine code out. Needs the compiler's library but no device.
+//! One compilation with NVRTC: from CUDA C to machine code. Needs the compiler's library, but no device.
 
 use crate::sys::{Nvrtc, NvrtcProgram};
 use std::ffi::{CString, c_char};
 
-/// How texts are compiled. Contraction is off, so that products and sums round as the host's do.
+/// The compiler options. Contraction is off, so that products and sums round as on the host.
 const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-/// An option that saves time, and the first release that knows it: textures and the run-time library are not made known to a text.
-/// (`--Ofast-compile=min` would save more, but changes bits of powers and signs of NaN: results must not depend on which kernel served.)
+/// An option that shortens compilation, and the first release with it: it omits the declarations of textures and the
+/// run-time library. (`--Ofast-compile=min` would save more, but changes bits of powers and signs of NaN; results must
+/// not depend on which kernel runs.)
 const SPARING: (&str, (i32, i32)) = ("--minimal", (12, 4));
 
-/// The run-time compiler, for one architecture.
+/// NVRTC for one architecture.
 #[derive(Debug)]
 pub struct TextCompiler {
     nvrtc: Nvrtc,
@@ -19,11 +20,11 @@ pub struct TextCompiler {
 }
 
 impl TextCompiler {
-    /// The compiler for an architecture such as `sm_90`; of several releases of the library the one given is preferred.
+    /// The compiler for an architecture such as `sm_90`, preferring the given release of the library.
     pub fn open(release: i32, arch: &str) -> Result<TextCompiler, String> {
         let nvrtc = Nvrtc::open(release)?;
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: writes two numbers.
+        // SAFETY: the pointers are to local numbers, the only memory that the call writes.
         unsafe { (nvrtc.version)(&mut major, &mut minor) };
         Ok(TextCompiler { nvrtc, arch: arch.to_owned(), version: (major, minor) })
     }
@@ -33,7 +34,7 @@ impl TextCompiler {
         OPTIONS.into_iter().chain((self.version >= since).then_some(sparing))
     }
 
-    /// What machine code depends on besides the text.
+    /// Everything besides the source that the machine code depends on.
     pub fn stamp(&self) -> String {
         let options: Vec<&str> = self.options().collect();
         format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, options.join(" "))
@@ -44,7 +45,7 @@ impl TextCompiler {
         self.version
     }
 
-    /// The machine code of a text, or what the compiler says about it.
+    /// Compiles a source; the error is the compiler's log.
     pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
         let source = CString::new(text).map_err(|e| e.to_string())?;
         let mut options = vec![format!("--gpu-architecture={}", self.arch)];
@@ -53,7 +54,7 @@ impl TextCompiler {
         let addresses: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut program: NvrtcProgram = std::ptr::null_mut();
         let (n, none) = (&self.nvrtc, std::ptr::null());
-        // SAFETY: texts that end; the program is destroyed below, on every path.
+        // SAFETY: the strings are zero-terminated; the program is destroyed below on every path.
         unsafe {
             let made = (n.create)(&mut program, source.as_ptr(), c"kernel.cu".as_ptr(), 0, none, none);
             if made != 0 {
@@ -71,7 +72,7 @@ impl TextCompiler {
         }
     }
 
-    /// Reads what the compiler keeps about a program: asks for its size, then for itself.
+    /// Reads a buffer of a program: first its size, then its contents.
     ///
     /// # Safety
     /// The program must not be destroyed, and the two functions must belong together.
@@ -82,7 +83,7 @@ impl TextCompiler {
         get: unsafe extern "C" fn(NvrtcProgram, *mut c_char) -> i32,
     ) -> Result<Vec<u8>, String> {
         let mut bytes = 0;
-        // SAFETY: the buffer has the size that the compiler asked for.
+        // SAFETY: the buffer has the size that the compiler requested.
         unsafe {
             let mut error = size(program, &mut bytes);
             let mut image = vec![0u8; bytes];

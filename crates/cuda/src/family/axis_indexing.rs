@@ -46,7 +46,7 @@ impl DeviceKernel for AxisIndexing {
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
         let indices = DType::ALL.into_iter().filter(|dtype| dtype.kind() == Kind::Int).map(|index| (DType::F32, index));
         let elements = DType::ALL.into_iter().map(|dtype| (dtype, DType::I64));
-        let inputs = routine.row().arity.map_or(1, usize::from);
+        let inputs = routine.row().inputs.len();
         let call = |dims: &[usize], (dtype, index): (DType, DType)| {
             checked(&[(dtype, dims), (index, dims), (dtype, dims)][..inputs], AlongAxis { axis: 0 })
         };

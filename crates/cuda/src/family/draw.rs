@@ -18,7 +18,7 @@ impl DeviceKernel for Draw {
             Draw::Poisson => 2,
             Draw::Binomial => 3,
             Draw::Multinomial => 4,
-            Draw::Order => unreachable!("{} is done by the host", Routine::Draw(*self).name()),
+            Draw::Order => unreachable!("{} runs on the host", Routine::Draw(*self).name()),
         };
         Plan { texts: vec![routine_text(&define("KIND", kind), &[PHILOX, TEXT])], scratch: 0, steps }
     }
@@ -47,7 +47,7 @@ impl DeviceKernel for Draw {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(0, usize::from);
+        let inputs = routine.row().inputs.len();
         vec![checked(&[(DType::F64, &[3][..]); 2][..inputs], Extents { shape: List::from_slice(&[3]) })]
     }
 

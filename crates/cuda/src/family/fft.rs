@@ -16,7 +16,7 @@ impl DeviceKernel for Fft {
     /// The kernel that scales the results of cuFFT.
     fn plan(&self, call: &RoutineCall) -> Plan {
         let texts = vec![scale_text(call.inputs[0].0.to_real())];
-        Plan { texts, scratch: 0, steps: |job| unreachable!("{} is done by a library", job.call.routine.name()) }
+        Plan { texts, scratch: 0, steps: |job| unreachable!("cuFFT runs {}", job.call.routine.name()) }
     }
 
     fn runs(&self, _: &[Given]) -> bool {
@@ -147,7 +147,7 @@ impl Transformer {
             Fft::Back => (code::BACK[which], self.lines.given),
         };
         let (mut plan, none) = (0, std::ptr::null_mut());
-        // SAFETY: the call writes one number.
+        // SAFETY: the pointer is to a local number, the only memory that the call writes.
         check(unsafe { (library.create)(&mut plan) }, "cufftCreate")?;
         let mut planned = Planned { library, plan, work: 0 };
         let (mut extent, batch) = (points as i64, self.lines.count() as i64);

@@ -50,7 +50,7 @@ impl DeviceKernel for Linalg {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(1, usize::from);
+        let inputs = routine.row().inputs.len();
         // All attributes are flags.
         let flags: Encoded = routine.attributes().iter().map(|_| 0).collect();
         let call = |dtype: DType, n: usize| (vec![(dtype, Shape::of(&[n, n])); inputs], flags.clone());

@@ -27,7 +27,7 @@ impl DeviceKernel for Normalise {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(1, usize::from);
+        let inputs = routine.row().inputs.len();
         let call = |dtype: DType| {
             let given = &[(dtype, &[4, 5][..]), (dtype, &[5]), (dtype, &[5])][..inputs];
             if *self == Normalise::Layer { checked(given, Layer { epsilon: 0.0 }) } else { checked(given, ()) }

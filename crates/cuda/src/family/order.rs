@@ -9,7 +9,7 @@ use forerun_plan::RoutineCall;
 
 const TEXT: &str = include_str!("../kernels/order.cuh");
 /// The maximum number of elements for 32-bit indices in kernels.
-pub(super) const MOST: usize = u32::MAX as usize / 2;
+pub(super) const MOST_ELEMENTS: usize = u32::MAX as usize / 2;
 /// The maximum length of a short line.
 const SHORT: usize = 2048;
 /// Elements per tile, and values of a digit.
@@ -38,7 +38,7 @@ impl DeviceKernel for Order {
 
     fn runs(&self, given: &[Given]) -> bool {
         match self {
-            Order::Sort | Order::Argsort | Order::Argtop => are_real(given) && given[0].1.size() < MOST,
+            Order::Sort | Order::Argsort | Order::Argtop => are_real(given) && given[0].1.size() < MOST_ELEMENTS,
             // Shortcuts of the host; on a device, frontends use other ops with the same result.
             Order::Partition | Order::Argpartition | Order::Quantile => false,
         }

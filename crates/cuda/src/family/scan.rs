@@ -67,7 +67,7 @@ impl DeviceKernel for Scan {
     }
 
     fn checked_calls(&self, routine: Routine) -> Vec<CheckedCall> {
-        let inputs = routine.row().arity.map_or(1, usize::from);
+        let inputs = routine.row().inputs.len();
         // Products and minima differ from sums and maxima in one function, so check them only in the dtypes that use
         // it.
         let own = |dtype: &DType| !matches!(self, Scan::CumProd | Scan::ArgCumMin) || dtype.carrier() == *dtype;

@@ -81,7 +81,7 @@ fn positions(job: &Job<'_>) -> Result<()> {
     let mut words = vec![shape.size() as u64, io.outputs[0], io.status, io.scalars[0]];
     let Axes { extents, strides, .. } = job.attributes();
     for (k, (dtype, named)) in call.inputs.iter().enumerate() {
-        let layout = Layout::dense(*named).broadcast_to(shape).expect("inference looked at it");
+        let layout = Layout::dense(*named).broadcast_to(shape).expect("inference has checked the shapes");
         words.extend([io.inputs[k], (*dtype == DType::I32) as u64]);
         words.extend([extents[k] as u64, strides[k] as u64]);
         words.extend(walk(&layout));

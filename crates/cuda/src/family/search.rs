@@ -19,7 +19,7 @@ impl DeviceKernel for Search {
         match self {
             Search::Sorted => Plan { texts: vec![text(1)], scratch: 0, steps: sorted },
             Search::Digitize => Plan { texts: vec![text(1), text(0)], scratch: NOTE, steps: digitize },
-            Search::Among | Search::Interp => unreachable!("{} is done by the host", call.routine.name()),
+            Search::Among | Search::Interp => unreachable!("{} runs on the host", call.routine.name()),
         }
     }
 

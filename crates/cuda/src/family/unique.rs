@@ -1,6 +1,6 @@
 //! Groups of equal neighbours, sorted rows, and prefix counts of flags.
 
-use super::order::MOST;
+use super::order::MOST_ELEMENTS;
 use crate::gpu::Raised;
 use crate::run::{CheckedCall, DeviceKernel, Job, Plan, are_real, checked};
 use crate::text::{computed, define, ordered, routine_text};
@@ -64,7 +64,7 @@ impl DeviceKernel for Unique {
     }
 
     fn runs(&self, given: &[Given]) -> bool {
-        are_real(given) && given[0].1.size() < MOST
+        are_real(given) && given[0].1.size() < MOST_ELEMENTS
     }
 
     fn complaint(&self, call: &RoutineCall, _: Raised) -> Error {

@@ -502,23 +502,6 @@ DEV void unpack(u64 w, c64& v) { v = c64{__int_as_float((int)(u32)w), __int_as_f
 DEV void unpack(u64 w, c128& v) { v = c128{__longlong_as_double((i64)w), 0}; }
 template <class T> DEV T scalar(u64 w) { T v; unpack(w, v); return v; }
 
-// The inverse.
-#define TO_WORD(T, U) DEV u64 packed(T v) { return (U)v; }
-TO_WORD(i8, u8)
-TO_WORD(i16, u16)
-TO_WORD(int, u32)
-TO_WORD(i64, u64)
-TO_WORD(u8, u8)
-TO_WORD(u16, u16)
-TO_WORD(u32, u32)
-TO_WORD(u64, u64)
-DEV u64 packed(c64 v) { return (u32)__float_as_int(v.re) | (u64)(u32)__float_as_int(v.im) << 32; }
-DEV u64 packed(bool v) { return v; }
-DEV u64 packed(f16 v) { return v.bits; }
-DEV u64 packed(bf16 v) { return v.bits; }
-DEV u64 packed(float v) { return (u32)__float_as_int(v); }
-DEV u64 packed(double v) { return (u64)__double_as_longlong(v); }
-
 // Adjacent elements in one access.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> DEV void load(const T* from, int count, T* to) {

@@ -30,13 +30,8 @@ pub(crate) trait Run: Send + Sync {
         unsafe { self.run(gpu, io) }.map(|()| false)
     }
 
-    /// Whether its fastest kernel is compiled.
+    /// Whether its kernel is compiled.
     fn is_ready(&self) -> bool;
-
-    /// Whether its fastest kernel or a slower specialised one is compiled.
-    fn serves(&self) -> bool {
-        self.is_ready()
-    }
 }
 
 /// A kernel that can be enqueued any number of times.
@@ -65,8 +60,7 @@ impl LaunchableKernel {
         LaunchableKernel { gpu, run }
     }
 
-    /// Enqueues the kernel on the compute stream. Blocks only for its compilation, and only if no other kernel can
-    /// stand in.
+    /// Enqueues the kernel on the compute stream. Blocks only until the kernel is compiled.
     ///
     /// # Safety
     /// Every address must be valid for the elements of the kernel's layouts, outputs must overlap nothing but donated
@@ -87,13 +81,8 @@ impl LaunchableKernel {
         unsafe { self.run.run_marked(&self.gpu, io, mark) }
     }
 
-    /// Whether its fastest kernel is compiled; until then a slower one stands in.
+    /// Whether its kernel is compiled; until then a launch waits for it.
     pub fn is_ready(&self) -> bool {
         self.run.is_ready()
-    }
-
-    /// Whether a specialised kernel is compiled; a faster one may still be compiling.
-    pub fn serves(&self) -> bool {
-        self.run.serves()
     }
 }

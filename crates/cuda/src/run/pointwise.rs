@@ -1,40 +1,31 @@
-//! Pointwise programs. The fused kernel runs once it is compiled. Until then a kernel that handles one element per
-//! thread stands in; it is available sooner, because it is linked from PTX, or compiled from shorter C if the program
-//! uses ops without PTX. Until that one is available, the generic kernel runs.
+//! Pointwise programs: one kernel each, which the driver links from PTX.
 
 use super::kernel::Run;
 use super::mover::Mover;
 use crate::compile::Unit;
 use crate::gpu::{DeviceIo, Gpu};
 use crate::streams::MarkWord;
-use crate::text::{Evaluator, encode, plain_ptx, pointwise_text};
+use crate::text::{Evaluator, pointwise_ptx};
 use forerun_base::{Layout, Result};
 use forerun_ops::Point;
 use forerun_plan::{Program, Reg};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A pointwise kernel.
 pub(super) struct Pointwise {
-    program: Program,
     size: usize,
-    packed: (Evaluator, Arc<Unit>),
-    /// For unaligned addresses, and for all addresses until the other kernel is compiled.
-    plain: (Evaluator, Arc<Unit>),
+    evaluator: Evaluator,
+    unit: Arc<Unit>,
 }
 
-/// Threads per block of the fused and the generic kernel.
+/// Threads of a block.
 const THREADS: usize = 256;
-const GENERIC_THREADS: usize = 128;
 
 impl Pointwise {
     pub(super) fn new(gpu: &Gpu, program: &Program) -> Pointwise {
-        let (plain, packed) = (Evaluator::plain(program, None), Evaluator::new(program, None, 0));
-        // Requested first, so that it serves as both if the vector width is one element.
-        let soon = gpu.compiler.unit_soon(pointwise_text(&plain), || plain_ptx(program, &plain, gpu.arch()));
-        let unit = gpu.compiler.unit(pointwise_text(&packed));
-        gpu.generic();
-        Pointwise { size: program.shape.size(), packed: (packed, unit), plain: (plain, soon), program: program.clone() }
+        let (evaluator, text) = pointwise_ptx(program);
+        let unit = gpu.compiler.linked_unit(text);
+        Pointwise { size: program.shape.size(), evaluator, unit }
     }
 }
 
@@ -75,18 +66,15 @@ impl Pointwise {
         if self.size == 0 {
             return Ok(false);
         }
-        let fastest = self.packed.1.is_ready() && self.packed.0.takes(io);
-        let (evaluator, unit) = if fastest { &self.packed } else { &self.plain };
-        // SAFETY: the caller guarantees the addresses.
-        if !unit.is_ready() && unsafe { run_generic(gpu, &self.program, io)? } {
-            return Ok(false);
-        }
-        let grid = Gpu::grid(self.size, THREADS * evaluator.pack);
+        let pack = self.evaluator.pack;
+        let whole = if self.evaluator.takes(io) { self.size / pack * pack } else { 0 };
+        let grid = Gpu::grid(self.size, THREADS * pack);
         let mark = mark.filter(|_| grid == 1);
-        let mut words = evaluator.bind(io);
+        let mut words = self.evaluator.bind(io);
+        words.push(whole as u64);
         words.extend(mark.map_or([0, 0], |mark| [mark.address, mark.mark]));
-        // SAFETY: the caller guarantees the addresses; the words match the kernel's source.
-        unsafe { gpu.launch_kernel(unit, grid, THREADS, &words)? };
+        // SAFETY: the caller promises the addresses; the words are those of the source.
+        unsafe { gpu.launch_kernel(&self.unit, grid, THREADS, &words)? };
         Ok(mark.is_some())
     }
 }
@@ -103,27 +91,6 @@ impl Run for Pointwise {
     }
 
     fn is_ready(&self) -> bool {
-        self.packed.1.is_ready()
+        self.unit.is_ready()
     }
-
-    fn serves(&self) -> bool {
-        self.packed.1.is_ready() || self.plain.1.is_ready()
-    }
-}
-
-/// Runs a program with the generic kernel. Returns false if the program is too large for it, or if it is not yet
-/// compiled.
-///
-/// # Safety
-/// As for [`Run::run`].
-pub(super) unsafe fn run_generic(gpu: &Gpu, program: &Program, io: DeviceIo<'_>) -> Result<bool> {
-    let generic = gpu.generic();
-    if !generic.is_ready() {
-        return Ok(false);
-    }
-    let Some(words) = encode(program, io) else { return Ok(false) };
-    gpu.compiler.generic.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller guarantees the addresses; the generic kernel takes the words that `encode` gives.
-    unsafe { gpu.launch_kernel(generic, Gpu::grid(program.shape.size(), GENERIC_THREADS), GENERIC_THREADS, &words)? };
-    Ok(true)
 }

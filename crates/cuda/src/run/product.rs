@@ -27,7 +27,7 @@ pub(crate) struct Products {
 
 // SAFETY: any thread may use the library's handle.
 unsafe impl Send for Products {}
-// SAFETY: as above.
+// SAFETY: any thread may use the library's handle.
 unsafe impl Sync for Products {}
 
 /// Workspace bytes: the library's recommendation for large devices.
@@ -36,7 +36,7 @@ const WORKSPACE: usize = 32 << 20;
 impl Products {
     pub(crate) fn new(gpu: &Gpu, blas: Blas) -> Result<Products> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the call writes one handle.
+        // SAFETY: the pointer is to a local handle, the only memory that the call writes.
         check(unsafe { (blas.create)(&mut handle) }, "cublasLtCreate")?;
         Ok(Products { blas, handle, workspace: gpu.memory.scratch(WORKSPACE)? })
     }

@@ -175,7 +175,7 @@ impl Driver {
     /// The full version, such as 13010 for 13.1.
     pub(crate) fn full_version(&self) -> i32 {
         let mut version = 0;
-        // SAFETY: the call writes one number.
+        // SAFETY: the pointer is to a local number, the only memory that the call writes.
         unsafe { (self.version)(&mut version) };
         version
     }

@@ -14,7 +14,7 @@ pub(crate) struct Library {
 
 // SAFETY: any thread may use a handle of the loader.
 unsafe impl Send for Library {}
-// SAFETY: as above.
+// SAFETY: any thread may use a handle of the loader.
 unsafe impl Sync for Library {}
 
 /// Folders with pip packages, set by the frontend.

@@ -5,7 +5,7 @@ use forerun_ops::symbol::{Script, Verb, normal_pair_script, script};
 use forerun_ops::{Class, Point};
 use std::fmt::Write;
 
-/// The C type of a dtype, as one word.
+/// The C type of a dtype.
 pub(crate) fn c_type(dtype: DType) -> &'static str {
     match dtype {
         DType::I32 => "int",
@@ -17,7 +17,7 @@ pub(crate) fn c_type(dtype: DType) -> &'static str {
     }
 }
 
-/// A type of as many bytes, for what is only moved.
+/// A type with this many bytes, for elements that are only moved.
 pub(crate) fn element_type(size: usize) -> &'static str {
     match size {
         1 => "u8",
@@ -28,7 +28,7 @@ pub(crate) fn element_type(size: usize) -> &'static str {
     }
 }
 
-/// A short name of a dtype, for the names of functions.
+/// A short name of a dtype, for function names.
 pub(super) fn short(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
@@ -58,7 +58,7 @@ fn verb(verb: Verb) -> String {
     format!("n_{}", format!("{verb:?}").to_lowercase())
 }
 
-/// A constant, by its bits: exact whatever it is.
+/// A constant, given by its bits, so that it is exact.
 fn constant(bits: u64, dtype: DType) -> String {
     let value = f64::from_bits(bits);
     match dtype {
@@ -68,13 +68,13 @@ fn constant(bits: u64, dtype: DType) -> String {
     }
 }
 
-/// The steps of a script as declarations, its arguments as `a0`, `a1`, `a2`.
+/// Prints the steps of a script as declarations; its arguments are `a0`, `a1`, `a2`.
 fn steps(script: &Script, to: &mut String) {
     for (place, step) in script.steps.iter().enumerate() {
         let value = match step.verb {
             Verb::Argument(n) => format!("a{n}"),
             Verb::Constant(bits) => constant(bits, step.dtype),
-            // Named by the dtype, so that a text opens with the turns of its own.
+            // The name contains the dtype, so that a source includes only the reduction for its own dtypes.
             Verb::Quadrant => format!("turns_{}(t{}).quadrant", short(step.dtype), step.from[0]),
             Verb::Rest => format!("turns_{}(t{}).rest", short(step.dtype), step.from[0]),
             Verb::RestLow => format!("turns_{}(t{}).low", short(step.dtype), step.from[0]),
@@ -87,7 +87,7 @@ fn steps(script: &Script, to: &mut String) {
     }
 }
 
-/// The function of an op on operands of `dtype`; nothing for what has no body (a cast) or does not take the dtype.
+/// The function of an op on operands of `dtype`; `None` if the op has no body (a cast) or does not take the dtype.
 pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
     if op == Point::Compose {
         let (t, c, name) = (c_type(dtype), c_type(dtype.to_complex()), function(op, dtype));
@@ -95,7 +95,7 @@ pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
             .then(|| format!("DEV {c} {name}({t} a0, {t} a1) {{ return {c}{{a0, a1}}; }}\n"));
     }
     if dtype.carrier() != dtype {
-        // What is not computed in is moved.
+        // Dtypes without arithmetic are copied.
         let (t, name) = (c_type(dtype), function(op, dtype));
         return match op {
             Point::Copy => Some(format!("DEV {t} {name}({t} a0) {{ return a0; }}\n")),
@@ -118,7 +118,7 @@ pub(super) fn op_text(op: Point, dtype: DType) -> Option<String> {
     Some(text)
 }
 
-/// How elements are summed: in the carrier and back, but complex numbers as they are.
+/// Definitions for sums of elements: converted to the carrier and back; complex numbers directly.
 pub(super) fn carried(dtype: DType) -> String {
     if dtype.kind() == Kind::Complex {
         return format!("typedef {} C;\n#define WIDE(x) (x)\n#define NARROW(x) (x)\n", c_type(dtype));
@@ -131,7 +131,7 @@ pub(super) fn carried(dtype: DType) -> String {
     )
 }
 
-/// The function that makes two normal numbers of two uniform ones.
+/// The function that makes two normal numbers from two uniform ones.
 pub(super) fn normal_pair_text(dtype: DType) -> String {
     let script = normal_pair_script(dtype);
     let t = c_type(dtype);

@@ -1,14 +1,14 @@
-//! Fills as CUDA C. Random numbers are those of the host: same counters, same words, and normal numbers by the same body.
+//! Fills as CUDA C. Random numbers equal the host's: the same counters and words, and the same body for normal numbers.
 
 use super::bodies::{c_type, normal_pair_text, short};
 use super::prelude;
 use forerun_base::{DType, Kind};
 use forerun_plan::FillKind;
 
-/// The random words that fills and draws are made of.
+/// The Philox generator of fills and draws.
 pub(crate) const PHILOX: &str = include_str!("../kernels/philox.cuh");
 
-/// The kernel of a fill, and the elements that a thread makes at a time.
+/// The kernel of a fill, and the number of elements per thread and step.
 pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
     let t = c_type(dtype);
     let double = dtype == DType::F64;
@@ -31,7 +31,7 @@ pub(crate) fn fill_text(kind: FillKind, dtype: DType) -> (String, usize) {
             each(&cast("scalar<double>(p.w[2]) + (double)(i64)(at + e) * scalar<double>(p.w[3])"))
         }
         FillKind::Arange => each(&cast("p.w[2] + (at + e) * p.w[3]")),
-        // Row i has its one at column i + k; stacked matrices follow each other.
+        // Row `i` has its one at column `i + k`; batched matrices are consecutive.
         FillKind::Eye => each(&cast("(i64)((at + e) % p.w[5]) == (i64)((at + e) / p.w[5] % p.w[4]) + (i64)p.w[2]")),
         FillKind::Uniform if double => {
             WORDS.to_owned() + "    made[0] = uniform(w[0], w[1]);\n    made[1] = uniform(w[2], w[3]);\n"

@@ -1,18 +1,19 @@
-//! How a kernel finds its elements: the dimensions of all operands collapsed together, and the words that carry them.
+//! Index computation in kernels: the dimensions of all operands, collapsed together, and the argument words that hold
+//! them.
 
 use forerun_base::{Layout, MAX_RANK, Shape};
 
-/// An iteration space and the strides of every operand over it, with as few dimensions as serve all operands. There is at
-/// least one dimension; the innermost is last.
+/// An iteration space and the strides of every operand, with as few dimensions as possible for all operands. There is
+/// at least one dimension; the innermost one is last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Collapsed {
     pub(crate) extents: Vec<usize>,
-    /// A list an operand, as long as the extents.
+    /// One list per operand, as long as the extents.
     pub(crate) strides: Vec<Vec<isize>>,
 }
 
 impl Collapsed {
-    /// Collapses these layouts, all of one shape, together with a dense one over it.
+    /// Collapses these layouts, which have one shape, together with a dense one.
     pub(crate) fn new(shape: Shape, layouts: &[Layout]) -> Collapsed {
         let dense = Layout::dense(shape);
         let mut dims: Vec<(usize, isize, Vec<isize>)> = Vec::with_capacity(MAX_RANK);
@@ -47,7 +48,7 @@ impl Collapsed {
         self.extents[self.rank() - 1]
     }
 
-    /// Whether an operand lies as the iteration space does.
+    /// Whether an operand is dense in the iteration space.
     pub(crate) fn is_dense(&self, operand: usize) -> bool {
         let mut step = 1;
         for (&extent, &stride) in self.extents.iter().zip(&self.strides[operand]).rev() {
@@ -59,7 +60,7 @@ impl Collapsed {
         true
     }
 
-    /// Whether 32 bits reach every element of every operand.
+    /// Whether 32-bit offsets reach every element of every operand.
     pub(crate) fn is_narrow(&self) -> bool {
         let size = self.extents.iter().product::<usize>();
         let reach = |strides: &Vec<isize>| {
@@ -71,10 +72,10 @@ impl Collapsed {
     }
 }
 
-/// Elements that 32-bit indices serve: far enough below 2^32 that a step of a grid does not wrap.
+/// The largest number of elements for 32-bit indices: far enough below 2^32 that a grid-stride step does not wrap.
 const NARROW: usize = 1 << 30;
 
-/// The multiplier and shift by which a kernel divides; for dividends below 2^31.
+/// The multiplier and shift for division in a kernel; dividends must be below 2^31.
 pub(crate) fn divisor(d: usize) -> u64 {
     let d = (d as u64).max(1);
     let shift = 64 - (d - 1).leading_zeros() as u64;

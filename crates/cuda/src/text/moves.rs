@@ -20,7 +20,7 @@ pub(crate) fn copy_text(size: usize, rank: usize, pack: usize, narrow: bool) -> 
     copy(rank, pack, narrow, &format!("typedef {t} F;\ntypedef {t} T;\n#define CAST(x) x\n#define FROM_SCALAR 0\n"))
 }
 
-/// A copy that casts; without a source, of a scalar in the target's dtype.
+/// A copy with a cast; without a source dtype, of a scalar in the target's dtype.
 pub(crate) fn put_text(from: Option<DType>, to: DType, rank: usize, pack: usize, narrow: bool) -> String {
     let types = format!(
         "typedef {} F;\ntypedef {} T;\n#define CAST(x) to_{}(x)\n#define FROM_SCALAR {}\n",
@@ -32,7 +32,7 @@ pub(crate) fn put_text(from: Option<DType>, to: DType, rank: usize, pack: usize,
     copy(rank, pack, narrow, &types)
 }
 
-/// A transposing copy of elements of this many bytes, with this many stacked dimensions.
+/// A transposing copy of elements of this many bytes, with this many batch dimensions.
 pub(crate) fn transpose_text(size: usize, stacked: usize) -> String {
     prelude::open(&format!(
         "typedef {} T;\n#define STACKED {stacked}\n{}",

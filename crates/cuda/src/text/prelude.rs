@@ -1,25 +1,25 @@
-//! The prelude of a text: of the number traits, the parts that it uses. A compiler takes its time to read the others.
+//! The prelude of a source: only the parts of the number traits that it uses, to shorten compilation.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// The number traits in CUDA C, a part a paragraph.
+/// The number traits in CUDA C; each paragraph is a part.
 const TRAITS: &str = include_str!("../kernels/prelude.cuh");
 
 /// A paragraph of the traits.
 struct Part {
     text: &'static str,
-    /// The functions, types and macros that it makes known.
+    /// The functions, types and macros that it defines.
     names: HashSet<&'static str>,
     words: HashSet<&'static str>,
 }
 
-/// A text, opened with the parts of the traits that it uses.
+/// A source, preceded by the parts of the traits that it uses.
 pub(super) fn open(text: &str) -> String {
     let (first, parts) = parts();
     let mut used: HashSet<&str> = words(text).collect();
     let mut chosen = Vec::new();
-    // From the last to the first, since a part uses earlier ones only.
+    // From last to first, because a part uses earlier ones only.
     for part in parts.iter().rev() {
         if !part.names.is_disjoint(&used) {
             used.extend(&part.words);
@@ -36,7 +36,7 @@ pub(super) fn open(text: &str) -> String {
     opened
 }
 
-/// The part that every text opens with, and the others.
+/// The part that every source begins with, and the others.
 fn parts() -> &'static (&'static str, Vec<Part>) {
     static PARTS: OnceLock<(&str, Vec<Part>)> = OnceLock::new();
     PARTS.get_or_init(|| {
@@ -47,7 +47,8 @@ fn parts() -> &'static (&'static str, Vec<Part>) {
     })
 }
 
-/// What stands before the bracket that follows `DEV` or `struct`, and what stands after `#define`.
+/// The names that a text defines: the last word before the bracket after `DEV` or `struct`, and the word after
+/// `#define`.
 fn names(text: &str) -> HashSet<&str> {
     let before =
         |mark, bracket| text.split(mark).skip(1).filter_map(move |after| words(after.split(bracket).next()?).last());
@@ -89,9 +90,7 @@ mod tests {
         let (_, parts) = parts();
         assert!(parts.len() > 20 && parts.iter().all(|part| !part.names.is_empty()));
         let with = |name: &str| parts.iter().filter(|part| part.names.contains(name)).count();
-        for name in
-            ["n_add", "n_select", "turns_f32", "turns_f64", "to_c128", "scalar", "packed", "Pack", "load", "BY_PARTS"]
-        {
+        for name in ["n_add", "n_select", "turns_f32", "turns_f64", "to_c128", "scalar", "Pack", "load", "BY_PARTS"] {
             assert_eq!(with(name), 1, "{name}");
         }
     }

@@ -1,4 +1,4 @@
-//! Products that no library is asked for, of integers and truth values, and those of half floats that it has no way to do.
+//! Products without cuBLASLt: of integers and truth values, and of half floats with layouts that it cannot read.
 
 use super::bodies::{c_type, carried};
 use super::prelude;

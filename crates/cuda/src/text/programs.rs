@@ -1,8 +1,7 @@
-//! Pointwise programs as CUDA C: a function that evaluates a few adjacent elements, and the kernel that calls it.
+//! How a kernel goes through the elements of a program; and, for reductions, the program as a function in CUDA C.
 
 use super::bodies::{self, c_type};
 use super::index::{Collapsed, divisor};
-use super::prelude;
 use crate::gpu::DeviceIo;
 use forerun_base::{DType, Layout};
 use forerun_ops::Point;
@@ -32,12 +31,9 @@ impl Access {
     }
 }
 
-/// A program as a function `eval(p, at, count, r)`: it evaluates elements `at .. at + count`, at most a pack, stores the
-/// program's outputs, and gives the watched register.
+/// How the elements of a program are read and written, and the words of the kernel's argument that say where.
 #[derive(Clone, Debug)]
 pub(crate) struct Evaluator {
-    /// Functions of ops and `eval` itself.
-    pub(crate) text: String,
     /// The words that are known when the kernel is compiled; addresses and scalars are zero.
     words: Vec<u64>,
     /// The first word of inputs, of outputs and of scalars.
@@ -58,13 +54,11 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    /// The evaluator of a program with packs as long as layouts allow, but of a length that divides `row` (0: any).
-    /// `watched` is the register that `eval` gives, with its dtype.
-    pub(crate) fn new(program: &Program, watched: Option<(Reg, DType)>, row: usize) -> Evaluator {
-        let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
-        let space = Collapsed::new(program.shape, &layouts);
-        let pack = pack_of(program, &space, watched, row);
-        Evaluator::with_pack(program, &space, watched, pack)
+    /// The evaluator of a pointwise program, with packs of so many elements at the most.
+    pub(super) fn of_program(program: &Program, most: usize) -> Evaluator {
+        let space = space_of(program);
+        let pack = pack_of(program, &space, None, 0).min(most);
+        Evaluator::with_pack(program, &space, pack)
     }
 
     /// The evaluator of what feeds a reduction: packs must not reach over the ends of rows.
@@ -74,16 +68,17 @@ impl Evaluator {
             (_, 1) => reduce.reduced,
             (_, inner) => inner,
         };
-        Evaluator::new(&reduce.program, Some((reduce.arg, reduce.dtype)), row)
+        let space = space_of(&reduce.program);
+        let pack = pack_of(&reduce.program, &space, Some(reduce.dtype), row);
+        Evaluator::with_pack(&reduce.program, &space, pack)
     }
 
     /// The same with packs of one element, for addresses that are not aligned.
-    pub(crate) fn plain(program: &Program, watched: Option<(Reg, DType)>) -> Evaluator {
-        let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
-        Evaluator::with_pack(program, &Collapsed::new(program.shape, &layouts), watched, 1)
+    pub(crate) fn plain(program: &Program) -> Evaluator {
+        Evaluator::with_pack(program, &space_of(program), 1)
     }
 
-    fn with_pack(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, pack: usize) -> Evaluator {
+    fn with_pack(program: &Program, space: &Collapsed, pack: usize) -> Evaluator {
         let accesses: Vec<Access> = (0..program.inputs.len()).map(|n| access_of(space, n, pack)).collect();
         let mut words = vec![space.extents.iter().product::<usize>() as u64];
         let narrow = space.is_narrow();
@@ -105,21 +100,7 @@ impl Evaluator {
         let packed = |access: &Access| matches!(access, Access::Dense | Access::Packed);
         let read = accesses.iter().zip(&program.inputs).map(|(a, i)| if packed(a) { i.dtype.size() * pack } else { 1 });
         let alignment = read.chain(program.outputs.iter().map(|d| d.size() * pack)).collect();
-        let mut made = Evaluator {
-            text: String::new(),
-            words,
-            inputs,
-            outputs,
-            scalars,
-            accesses,
-            strides,
-            rank: space.rank(),
-            pack,
-            narrow,
-            alignment,
-        };
-        made.text = made.print(program, watched);
-        made
+        Evaluator { words, inputs, outputs, scalars, accesses, strides, rank: space.rank(), pack, narrow, alignment }
     }
 
     /// Whether an input needs the index in every dimension: then each dimension but the first has two words, from word 1 on.
@@ -132,11 +113,12 @@ impl Evaluator {
         self.words.len()
     }
 
-    fn print(&self, program: &Program, watched: Option<(Reg, DType)>) -> String {
+    /// The functions of ops, and a function `eval(p, at, count, r)`: it evaluates elements `at .. at + count`, at most a pack, stores
+    /// the program's outputs, and gives this register.
+    pub(super) fn text(&self, program: &Program, watched: Reg, dtype: DType) -> String {
         let mut text = functions(program);
         let (pack, accesses, strides) = (self.pack, &self.accesses, &self.strides);
-        let watch = watched.map_or(String::new(), |(_, dtype)| format!(", {}* r", c_type(dtype)));
-        let _ = writeln!(text, "DEV void eval(const P& p, I at, int count{watch}) {{");
+        let _ = writeln!(text, "DEV void eval(const P& p, I at, int count, {}* r) {{", c_type(dtype));
         if self.walks() {
             self.print_index(&mut text);
         }
@@ -188,10 +170,7 @@ impl Evaluator {
         for n in 0..program.outputs.len() {
             let _ = writeln!(text, "        o{n}[e] = {};", names[&Reg::Out(n as u8)]);
         }
-        if let Some((reg, _)) = watched {
-            let _ = writeln!(text, "        r[e] = {};", names[&reg]);
-        }
-        text.push_str("    }\n");
+        let _ = writeln!(text, "        r[e] = {};\n    }}", names[&watched]);
         for (n, dtype) in program.outputs.iter().enumerate() {
             let (t, word) = (c_type(*dtype), self.outputs + n);
             let _ = writeln!(text, "    store<{pack}>(({t}*)p.w[{word}] + at, count, o{n});");
@@ -257,11 +236,18 @@ fn access_of(space: &Collapsed, n: usize, pack: usize) -> Access {
     }
 }
 
-/// Elements of a pack: 16 bytes of the widest that is read or written in place, if the innermost dimension is made of packs.
-fn pack_of(program: &Program, space: &Collapsed, watched: Option<(Reg, DType)>, row: usize) -> usize {
+/// The iteration space of a program.
+fn space_of(program: &Program) -> Collapsed {
+    let layouts: Vec<Layout> = program.inputs.iter().map(|input| input.layout).collect();
+    Collapsed::new(program.shape, &layouts)
+}
+
+/// Elements of a pack: 16 bytes of the widest that is read or written in place, if the innermost dimension is made of packs. A
+/// reduction folds elements of the `watched` dtype.
+fn pack_of(program: &Program, space: &Collapsed, watched: Option<DType>, row: usize) -> usize {
     let dense = program.inputs.iter().enumerate().filter(|(n, _)| space.strides[*n].iter().any(|&s| s != 0));
     let sizes = dense.map(|(_, input)| input.dtype.size()).chain(program.outputs.iter().map(|d| d.size()));
-    let widest = sizes.chain(watched.map(|(_, dtype)| dtype.size())).max().unwrap_or(4);
+    let widest = sizes.chain(watched.map(|dtype| dtype.size())).max().unwrap_or(4);
     let mut pack = 16 / widest;
     if watched.is_some() {
         // A reduction has at most 4 of its 64 lanes in a thread.
@@ -281,14 +267,6 @@ fn functions(program: &Program) -> String {
     used.into_iter().filter_map(|(op, dtype)| bodies::op_text(op, dtype)).collect()
 }
 
-/// The kernel of a pointwise program. It has two words of its own: where to write a ticket when it is done, and the ticket.
-pub(crate) fn pointwise_text(evaluator: &Evaluator) -> String {
-    let mut text = evaluator.opening(2);
-    text.push_str(&evaluator.text);
-    text.push_str(include_str!("../kernels/pointwise.cuh"));
-    prelude::open(&text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,21 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn one_text_serves_all_shapes_of_a_class() {
-        let text = |m: usize, n: usize| {
-            let shape = Shape::of(&[m, n]);
-            let row = Layout::dense(Shape::of(&[n])).broadcast_to(shape).unwrap();
-            Evaluator::new(&add(shape, Layout::dense(shape), row), None, 0).text
-        };
-        assert_eq!(text(8, 16), text(100, 400));
-        assert_ne!(text(8, 16), text(8, 15), "rows that are not made of packs");
-    }
-
-    #[test]
     fn packs_need_aligned_addresses() {
         let shape = Shape::of(&[100]);
         let dense = Layout::dense(shape);
-        let evaluator = Evaluator::new(&add(shape, dense, dense), None, 0);
+        let evaluator = Evaluator::of_program(&add(shape, dense, dense), 16);
         assert_eq!(evaluator.pack, 4);
         let bound = |inputs| DeviceIo { inputs, outputs: &[512], scalars: &[], status: 0 };
         assert!(evaluator.takes(bound(&[256, 1024])) && !evaluator.takes(bound(&[256, 1028])));
@@ -330,8 +297,10 @@ mod tests {
     fn strided_operands_are_walked() {
         let shape = Shape::of(&[6, 8]);
         let turned = Layout::dense(Shape::of(&[8, 6])).permute(&[1, 0]);
-        let evaluator = Evaluator::new(&add(shape, Layout::dense(shape), turned), None, 0);
-        assert!(evaluator.text.contains("gather<4>") && evaluator.text.contains("quotient(at"));
+        let program = add(shape, Layout::dense(shape), turned);
+        let evaluator = Evaluator::of_program(&program, 16);
+        let text = evaluator.text(&program, Reg::Out(0), DType::F32);
+        assert!(text.contains("gather<4>") && text.contains("quotient(at"));
         let words = evaluator.bind(DeviceIo { inputs: &[16, 32], outputs: &[64], scalars: &[], status: 0 });
         assert_eq!(words, [48, 8, divisor(8), 16, 32, 64, 1, 6]);
     }

@@ -1,47 +1,83 @@
 //! PTX of casts, with the bits of the functions in `prelude.cuh`.
 
-use super::ptx_verbs::{Bank, Code};
+use super::ptx_verbs::{Bank, Code, Parts};
 use forerun_base::{DType, Kind};
 
-/// A value of one dtype as another; nothing for complex numbers.
-pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &str) -> Option<String> {
-    let (bank, target) = (Bank::of(from)?, Bank::of(to)?);
+/// A value of one dtype as another: of a complex number the real part, but to truth whether one of the two is not 0.
+pub(super) fn cast(code: &mut Code, from: DType, to: DType, value: &Parts) -> Parts {
+    let (is_complex, to_complex) = (from.kind() == Kind::Complex, to.kind() == Kind::Complex);
+    match (is_complex, to_complex) {
+        (true, true) => value.iter().map(|part| cast_part(code, from.carrier(), to.carrier(), part)).collect(),
+        (false, true) => vec![cast_part(code, from, to.carrier(), &value[0]), zero(to.carrier()).to_owned()],
+        (true, false) if to == DType::Bool => {
+            let [re, im] = [0, 1].map(|n| cast_part(code, from.carrier(), to, &value[n]));
+            vec![code.make(Bank::Truth, "or.pred", &[&re, &im])]
+        }
+        (true, false) => vec![cast_part(code, from.carrier(), to, &value[0])],
+        (false, false) => vec![cast_part(code, from, to, &value[0])],
+    }
+}
+
+fn cast_part(code: &mut Code, from: DType, to: DType, value: &str) -> String {
     if from == to {
-        return Some(value.to_owned());
+        return value.to_owned();
     }
     // Half floats go by way of singles, truth by way of 1 and 0.
     match from {
         DType::F16 => {
-            let single = single_of_f16(code, value);
-            return cast(code, DType::F32, to, &single);
+            let half = code.make(Bank::Half, "cvt.u16.u32", &[value]);
+            let single = code.make(Bank::Single, "cvt.f32.f16", &[&half]);
+            // NaN has no sign any more.
+            let high = code.make(Bank::Word, "shl.b32", &[value, "16"]);
+            let sign = code.make(Bank::Single, "mov.b32", &[&high]);
+            let single = code.make(Bank::Single, "copysign.f32", &[&sign, &single]);
+            return cast_part(code, DType::F32, to, &single);
         }
         DType::BF16 => {
             let bits = code.make(Bank::Word, "shl.b32", &[value, "16"]);
             let single = code.make(Bank::Single, "mov.b32", &[&bits]);
-            return cast(code, DType::F32, to, &single);
+            return cast_part(code, DType::F32, to, &single);
         }
         DType::Bool => {
             let number = code.number(value);
-            return cast(code, DType::I32, to, &number);
+            return cast_part(code, DType::I32, to, &number);
         }
         _ => {}
     }
     let number = number_type(from);
     let float = from.kind() == Kind::Float;
-    Some(match to {
+    match to {
         DType::Bool => {
             let differs = if float { "setp.neu" } else { "setp.ne" };
             code.make(Bank::Truth, &format!("{differs}.{number}"), &[value, zero(from)])
         }
-        DType::F16 | DType::BF16 => {
+        DType::F16 => {
+            let half = code.make(Bank::Half, &format!("cvt.rn.f16.{number}"), &[value]);
+            let half = code.make(Bank::Word, "cvt.u32.u16", &[&half]);
+            if !float {
+                return half;
+            }
+            // NaN has no sign any more: the last 15 bits are these, the others those of the number.
+            let bits = match from {
+                DType::F32 => code.make(Bank::Word, "mov.b32", &[value]),
+                _ => {
+                    let bits = code.make(Bank::Long, "mov.b64", &[value]);
+                    let high = code.make(Bank::Long, "shr.u64", &[&bits, "32"]);
+                    code.make(Bank::Word, "cvt.u32.u64", &[&high])
+                }
+            };
+            let high = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
+            code.make(Bank::Word, "lop3.b32", &[&half, &high, "0x7fff", "0xe4"])
+        }
+        DType::BF16 => {
             let single = single_to_round(code, from, value);
-            if to == DType::F16 { f16_of(code, &single) } else { bf16_of(code, &single) }
+            bf16_of(code, &single)
         }
         DType::F64 if from == DType::F32 => code.make(Bank::Double, "cvt.f64.f32", &[value]),
-        DType::F32 | DType::F64 => code.make(target, &format!("cvt.rn.{}.{number}", number_type(to)), &[value]),
+        DType::F32 | DType::F64 => code.make(Bank::of(to), &format!("cvt.rn.{}.{number}", number_type(to)), &[value]),
         _ if float => integer_of_float(code, from, to, value),
-        _ => integer_of_integer(code, bank, number, to, value),
-    })
+        _ => integer_of_integer(code, Bank::of(from), number, to, value),
+    }
 }
 
 /// The type of what is in a dtype's registers.
@@ -110,7 +146,7 @@ fn integer_of_float(code: &mut Code, from: DType, to: DType, value: &str) -> Str
     code.make(Bank::Word, "min.s32", &[&raised, high])
 }
 
-/// The single that a half float is rounded from: where it is not the number itself, its last bit is set, so that it may be rounded
+/// The single that a bfloat16 is rounded from: where it is not the number itself, its last bit is set, so that it may be rounded
 /// once more.
 fn single_to_round(code: &mut Code, from: DType, value: &str) -> String {
     if from == DType::F32 {
@@ -136,31 +172,6 @@ fn single_to_round(code: &mut Code, from: DType, value: &str) -> String {
     code.make(Bank::Single, "mov.b32", &[&chosen])
 }
 
-fn f16_of(code: &mut Code, single: &str) -> String {
-    let bits = code.make(Bank::Word, "mov.b32", &[single]);
-    let high = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
-    let sign = code.make(Bank::Word, "and.b32", &[&high, "0x8000"]);
-    let size = code.make(Bank::Word, "and.b32", &[&bits, "0x7fffffff"]);
-    let cut = code.make(Bank::Word, "shr.u32", &[&size, "13"]);
-    let odd = code.make(Bank::Word, "and.b32", &[&cut, "1"]);
-    let raised = code.make(Bank::Word, "add.u32", &[&size, &odd]);
-    // 0xfff - 0x38000000: half a step up, and the other bias.
-    let biased = code.make(Bank::Word, "add.u32", &[&raised, "0xc8000fff"]);
-    let normal = code.make(Bank::Word, "shr.u32", &[&biased, "13"]);
-    let large = code.make(Bank::Word, "min.u32", &[&normal, "0x7c00"]);
-    let magnitude = code.make(Bank::Single, "mov.b32", &[&size]);
-    let rounded = code.make(Bank::Single, "add.rn.f32", &[&magnitude, "0f3F000000"]);
-    let rounded = code.make(Bank::Word, "mov.b32", &[&rounded]);
-    let small = code.make(Bank::Word, "sub.u32", &[&rounded, "0x3f000000"]);
-    let is_small = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x38800000"]);
-    let finite = code.make(Bank::Word, "selp.b32", &[&small, &large, &is_small]);
-    let payload = code.make(Bank::Word, "and.b32", &[&cut, "0x3ff"]);
-    let quiet = code.make(Bank::Word, "or.b32", &[&payload, "0x7e00"]);
-    let is_nan = code.make(Bank::Truth, "setp.gt.u32", &[&size, "0x7f800000"]);
-    let chosen = code.make(Bank::Word, "selp.b32", &[&quiet, &finite, &is_nan]);
-    code.make(Bank::Word, "or.b32", &[&sign, &chosen])
-}
-
 fn bf16_of(code: &mut Code, single: &str) -> String {
     let bits = code.make(Bank::Word, "mov.b32", &[single]);
     let cut = code.make(Bank::Word, "shr.u32", &[&bits, "16"]);
@@ -171,22 +182,4 @@ fn bf16_of(code: &mut Code, single: &str) -> String {
     let quiet = code.make(Bank::Word, "or.b32", &[&cut, "0x40"]);
     let is_nan = code.make(Bank::Truth, "setp.nan.f32", &[single, single]);
     code.make(Bank::Word, "selp.b32", &[&quiet, &near, &is_nan])
-}
-
-fn single_of_f16(code: &mut Code, half: &str) -> String {
-    let sign = code.make(Bank::Word, "and.b32", &[half, "0x8000"]);
-    let sign = code.make(Bank::Word, "shl.b32", &[&sign, "16"]);
-    let size = code.make(Bank::Word, "and.b32", &[half, "0x7fff"]);
-    let size = code.make(Bank::Word, "shl.b32", &[&size, "13"]);
-    let lifted = code.make(Bank::Word, "add.u32", &[&size, "0x38800000"]);
-    let lifted = code.make(Bank::Single, "mov.b32", &[&lifted]);
-    let small = code.make(Bank::Single, "sub.rn.f32", &[&lifted, "0f38800000"]);
-    let small = code.make(Bank::Word, "mov.b32", &[&small]);
-    let is_finite = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x0f800000"]);
-    let bias = code.make(Bank::Word, "selp.b32", &["0x38000000", "0x70000000", &is_finite]);
-    let large = code.make(Bank::Word, "add.u32", &[&size, &bias]);
-    let is_small = code.make(Bank::Truth, "setp.lt.u32", &[&size, "0x00800000"]);
-    let magnitude = code.make(Bank::Word, "selp.b32", &[&small, &large, &is_small]);
-    let bits = code.make(Bank::Word, "or.b32", &[&sign, &magnitude]);
-    code.make(Bank::Single, "mov.b32", &[&bits])
 }

@@ -1,4 +1,4 @@
-//! Reductions as CUDA C, with the program that feeds them; and how one is shared out over a device.
+//! Reductions as CUDA C, with the program that feeds them, and their partition over a device.
 
 use super::bodies::c_type;
 use super::prelude;
@@ -6,17 +6,17 @@ use super::programs::Evaluator;
 use forerun_base::DType;
 use forerun_plan::{Reduce, ReduceKind};
 
-/// Words of the reduction's own, after the evaluator's.
+/// Argument words of the reduction, after those of the evaluator.
 pub(crate) const OWN_WORDS: usize = 10;
 
 /// Programs up to this many instructions are unrolled.
 const SHORT: usize = 4;
 
-/// The classes of a reduction's text, and how a reduction of given extents is shared out.
+/// The class of a reduction's source, and the partition of a reduction with given extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     columns: bool,
-    /// Threads of a group, and partial results of a thread.
+    /// Threads per group, and partial results per thread.
     threads: usize,
     each: usize,
     outer: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Shape {
     inner: usize,
 }
 
-/// How many groups, steps and chunks.
+/// The number of groups, steps and chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) blocks: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Share {
 /// One round of folding the chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
-    /// Where its partial results begin, and where what it makes of them goes: places among all partial results.
+    /// The offset of its partial results, and the offset of the folded ones, among all partial results.
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) chunks: usize,
@@ -48,11 +48,11 @@ pub(crate) struct Round {
     pub(crate) threads: usize,
 }
 
-/// Thread blocks that a large reduction is cut into: many times what a device holds, so that the last of them leave little
-/// of it idle.
+/// The number of thread blocks for a large reduction: many times the capacity of a device, so that the last blocks
+/// leave little of it idle.
 const BUSY: usize = 16384;
 
-/// Chunks that one round makes one of.
+/// Chunks folded into one per round.
 const fn fan(columns: bool) -> usize {
     if columns { 16 } else { 256 }
 }
@@ -101,7 +101,7 @@ impl Shape {
         share
     }
 
-    /// The rounds that fold the chunks, and how many partial results there are in all.
+    /// The rounds that fold the chunks, and the total number of partial results.
     pub(crate) fn rounds(&self, share: &Share) -> (Vec<Round>, usize) {
         let each = self.outer * if self.columns { self.inner } else { 64 };
         let (mut rounds, mut chunks, mut from) = (Vec::new(), share.chunks, 0);
@@ -117,14 +117,14 @@ impl Shape {
         (rounds, total)
     }
 
-    /// The words of a round.
+    /// The argument words of a round.
     pub(crate) fn round_words(&self, round: &Round, out: u64, partials: u64, size: usize) -> [u64; 7] {
         let at = |place: usize| partials + (place * size) as u64;
         let n = |value: usize| value as u64;
         [out, at(round.from), at(round.to), n(self.outer), n(self.inner), n(round.chunks), n(round.left)]
     }
 
-    /// The reduction's own words.
+    /// The reduction's own argument words.
     pub(crate) fn words(&self, share: &Share, out: u64, partials: u64) -> [u64; OWN_WORDS] {
         let n = |value: usize| value as u64;
         [
@@ -166,7 +166,7 @@ fn bounds(dtype: DType) -> (&'static str, &'static str) {
     }
 }
 
-/// What a reduction folds with.
+/// The definitions of the fold operation.
 fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
     let (lowest, highest) = bounds(dtype);
     let nan = match dtype {
@@ -197,7 +197,7 @@ fn fold_text(kind: ReduceKind, dtype: DType, columns: bool) -> String {
 /// The kernel of a reduction.
 pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape) -> String {
     let mut text = evaluator.opening(OWN_WORDS);
-    text.push_str(&evaluator.text);
+    text.push_str(&evaluator.text(&reduce.program, reduce.arg, reduce.dtype));
     text.push_str(&fold_text(reduce.kind, reduce.dtype, shape.columns));
     text.push_str(&format!(
         "#define THREADS {}\n#define EACH {}\n#define UNROLL {}\n",
@@ -209,7 +209,7 @@ pub(crate) fn reduce_text(reduce: &Reduce, evaluator: &Evaluator, shape: &Shape)
     prelude::open(&text)
 }
 
-/// The kernel that folds the chunks of a reduction, whatever fed it.
+/// The kernel that folds the chunks of a reduction; it does not depend on the program.
 pub(crate) fn finish_text(reduce: &Reduce) -> String {
     let fold = fold_text(reduce.kind, reduce.dtype, reduce.inner != 1);
     prelude::open(&format!(

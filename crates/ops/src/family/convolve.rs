@@ -4,7 +4,7 @@ use crate::gradient::Needs;
 use crate::routine::{
     Attributes, ComplexGradient, Family, Flows, Given, GradientBuilder, attributes, family, invalid, mistyped,
 };
-use crate::samples::{Look, Sample, call, x};
+use crate::samples::{COMPLEX, Look, Sample, call, x};
 use forerun_base::DType::{Bool, I8, I32, I64};
 use forerun_base::{Result, Shape};
 
@@ -93,6 +93,7 @@ impl Family for Convolve {
             }
         }
         all.push(part(0, 602).on([x([300]).look(Look::Backwards), x([303]).look(Look::Backwards)]).of([I64]));
+        all.push(part(0, 12).on([x([9]), x([4])]).of(COMPLEX));
         all.push(part(-1, 3).on([x([0]), x([3])]));
         all.push(part(0, 0).on([x([5]), x([3])]));
         all.push(part(0, 4).on([x([2, 2]), x([3])]).fails("convolve: needs two vectors: (2, 2) x (3,)"));

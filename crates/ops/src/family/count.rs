@@ -1,5 +1,6 @@
 //! Counting: `bincount` and `histogram`.
 
+use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{Sample, Values, call, x};
 use forerun_base::DType::{self, Bool, F32, F64, I32, I64, U8};
@@ -57,7 +58,6 @@ impl Family for Count {
                 if dtype != given[1].0 || !matches!(dtype, DType::F32 | DType::F64) {
                     return mistyped(format!("not defined for edges {dtype} and elements {}", given[1].0));
                 }
-                Widths::read(attributes)?;
                 if shape[0] < 2 {
                     return invalid(format!("{} edges define no interval", shape[0]));
                 }
@@ -69,6 +69,10 @@ impl Family for Count {
 
     fn cost(self, given: &[Given], out: &Given, _: &[i64]) -> usize {
         given.iter().map(|(_, shape)| shape.size()).fold(out.1.size(), usize::saturating_add)
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        None
     }
 
     fn samples() -> Vec<Sample> {

@@ -3,6 +3,7 @@
 //! Every element has its own block of random bits, followed by as many more as it needs. Its number therefore depends
 //! only on the stream and the element's index.
 
+use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Given, List, attributes, family, invalid, mistyped};
 use crate::samples::{Look, Sample, Values, call, x};
 use forerun_base::DType::{self, F32, F64, I64};
@@ -100,6 +101,10 @@ impl Family for Draw {
 
     fn blocks(self, out: &Given) -> u64 {
         out.1.size() as u64
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        None
     }
 
     fn samples() -> Vec<Sample> {

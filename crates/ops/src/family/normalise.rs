@@ -56,11 +56,7 @@ impl Normalise {
 }
 
 impl Family for Normalise {
-    fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-        match self {
-            Normalise::Softmax | Normalise::LogSoftmax => <()>::read(attributes)?,
-            Normalise::Layer => _ = Layer::read(attributes)?,
-        }
+    fn infer(self, given: &[Given], _: &[i64]) -> Result<Given> {
         let (dtype, shape) = given[0];
         let Some(&row) = shape.last() else { return invalid("needs at least one dimension") };
         if !Normalise::fits(dtype, row) {

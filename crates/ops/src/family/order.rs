@@ -12,19 +12,61 @@ use forerun_base::{Result, Shape};
 family! {
     /// Sorting and selection. All routines are stable, `partition` included.
     Order {
+        /// Return a sorted copy along an axis.
+        ///
+        /// Parameters
+        /// ----------
+        /// a
+        ///     The elements.
+        /// axis
+        ///     The axis; ``None`` for the flattened array.
+        /// kind, stable
+        ///     Ignored: all sorts are stable.
+        /// descending
+        ///     Whether to sort in descending order.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.sort(np.array([3.0, 1.0, 2.0]))
+        /// array([1., 2., 3.])
         Sort {
             name: "sort",
-            inputs: [x],
+            inputs: [a],
             attributes: Sorting,
             fallible: false,
             doc: "sorted elements along an axis",
+            python: np,
+            parameters: "a: ArrayLike, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: bool | None = None, descending: bool = False",
+            inputs_as: Given,
         }
+        /// Return the indices that sort along an axis.
+        ///
+        /// Parameters
+        /// ----------
+        /// a
+        ///     The elements.
+        /// axis
+        ///     The axis; ``None`` for the flattened array.
+        /// kind, stable
+        ///     Ignored: all sorts are stable.
+        /// descending
+        ///     Whether to sort in descending order.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.argsort(np.array([3.0, 1.0, 2.0]))
+        /// array([1, 2, 0])
         Argsort {
             name: "argsort",
-            inputs: [x],
+            inputs: [a],
             attributes: Sorting,
             fallible: false,
             doc: "indices that sort the elements along an axis",
+            python: np,
+            parameters: "a: ArrayLike, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: bool | None = None, descending: bool = False",
+            inputs_as: Given,
         }
         Argtop {
             name: "argtop",

@@ -25,12 +25,22 @@ family! {
             fallible: false,
             doc: "cumulative product along an axis",
         }
+        /// Return the linear recurrence ``y[i] = x[i] + factors[i] * y[i - 1]`` along an axis; ``y[0]`` is ``x[0]``.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np, npx
+        /// >>> npx.linear_scan(np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.5, 0.5]))
+        /// array([1.  , 1.5 , 1.75])
         Linear {
             name: "linear_scan",
             inputs: [x, factors],
             attributes: AlongAxis,
             fallible: false,
             doc: "linear recurrence along an axis: each element plus a factor times the previous result",
+            python: npx,
+            parameters: "x: ArrayLike, factors: ArrayLike, axis: SupportsIndex = -1",
+            inputs_as: Common,
         }
         ArgCumMax {
             name: "argcummax",

@@ -78,7 +78,6 @@ impl Family for Scattering {
             Scattering::Put => put(given, &Rows::read(attributes)?),
             Scattering::Last => {
                 check_positions(&given[0])?;
-                <()>::read(attributes)?;
                 Ok((DType::Bool, given[0].1))
             }
         }

@@ -1,6 +1,7 @@
 //! Searching in sorted arrays.
 
-use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
+use crate::gradient::Needs;
+use crate::routine::{Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
 use forerun_base::DType::{self, C64, F32, F64, I32, I64};
 use forerun_base::Result;
@@ -15,12 +16,31 @@ family! {
             fallible: false,
             doc: "insertion points of values in a sorted vector",
         }
+        /// Return the index of the bin of each value; 0 for values before the first edge.
+        ///
+        /// Parameters
+        /// ----------
+        /// x
+        ///     The values.
+        /// bins
+        ///     The edges, which must be monotonic; otherwise reading the result raises ``ValueError``.
+        /// right
+        ///     Whether bins include their right edge.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.digitize(np.array([0.5, 1.5, 9.0]), np.array([0.0, 1.0, 2.0]))
+        /// array([1, 2, 3])
         Digitize {
             name: "digitize",
             inputs: [bins, x],
             attributes: Side,
             fallible: true,
             doc: "the bin index of each value; edges are monotonic",
+            python: np,
+            parameters: "x: ArrayLike, bins: ArrayLike, right: bool = False",
+            inputs_as: Common,
         }
         Among {
             name: "among",
@@ -56,12 +76,7 @@ attributes! {
 }
 
 impl Family for Search {
-    fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-        match self {
-            Search::Sorted | Search::Digitize => _ = Side::read(attributes)?,
-            Search::Among => <()>::read(attributes)?,
-            Search::Interp => _ = Ends::read(attributes)?,
-        }
+    fn infer(self, given: &[Given], _: &[i64]) -> Result<Given> {
         let ((dtype, shape), (other, values)) = (given[0], given[1]);
         if shape.rank() != 1 {
             return invalid(format!("the sorted array must have one dimension, got shape {shape}"));
@@ -92,6 +107,11 @@ impl Family for Search {
 
     fn takes_complex(self) -> bool {
         matches!(self, Search::Sorted | Search::Among)
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        // The others give indices or booleans. While a gradient is recorded, Python composes `interp` of other ops.
+        None
     }
 
     fn samples() -> Vec<Sample> {

@@ -3,6 +3,7 @@
 //! The number of groups depends on the data: it is the last element of the result of [`Unique::Groups`]. A caller that
 //! wants one result per group reads that number and passes it to [`Unique::Starts`].
 
+use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Given, attributes, family, invalid, mistyped};
 use crate::samples::{COMPLEX, Look, Sample, Values, call, x};
 use forerun_base::DType::{self, F32, I64};
@@ -60,8 +61,7 @@ impl Family for Unique {
             return invalid(format!("not defined for shape {shape}"));
         }
         let count = match self {
-            Unique::Groups => Equality::read(attributes).map(|_| shape[0])?,
-            Unique::RowOrder => <()>::read(attributes).map(|()| shape[0])?,
+            Unique::Groups | Unique::RowOrder => shape[0],
             Unique::Starts => {
                 if dtype != DType::I64 {
                     return mistyped(format!("groups must be int64, not {dtype}"));
@@ -83,6 +83,10 @@ impl Family for Unique {
 
     fn takes_complex(self) -> bool {
         true
+    }
+
+    fn needs(self, _: usize) -> Option<Needs> {
+        None
     }
 
     fn samples() -> Vec<Sample> {

@@ -30,6 +30,24 @@ pub enum AttributeKind {
     Integers,
     /// Floats.
     Floats,
+    /// What no routine takes, by the name of its type.
+    Other(&'static str),
+}
+
+impl AttributeKind {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            AttributeKind::Axis => "axis",
+            AttributeKind::Integer => "integer",
+            AttributeKind::Flag => "flag",
+            AttributeKind::Float => "float",
+            AttributeKind::OptionalFloat => "optional float",
+            AttributeKind::Integers => "integers",
+            AttributeKind::Floats => "floats",
+            AttributeKind::Other(name) => name,
+        }
+    }
 }
 
 /// A declared attribute.

@@ -1,6 +1,6 @@
 //! The declaration of routine families, and the enum of all routines generated from them.
 
-use super::attributes::{AttributeKind, Encoded, Value, encode_named};
+use super::attributes::{Attribute, AttributeKind, Encoded, Value, encode_named};
 use super::backward::{ComplexGradient, Flows, GradientBuilder};
 use crate::family::Routine;
 use crate::gradient::Needs;
@@ -14,7 +14,8 @@ pub type Given = (DType, Shape);
 
 /// The properties of a family's routines that are not in their rows.
 pub(crate) trait Family: Copy {
-    /// The dtype and shape of the result, or an error. The number of inputs matches the row.
+    /// The dtype and shape of the result, or an error. The number of inputs matches the row, and the integers encode its
+    /// attributes.
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given>;
 
     /// A rough estimate of the run time in nanoseconds.
@@ -24,11 +25,9 @@ pub(crate) trait Family: Copy {
     fn samples() -> Vec<Sample>;
 
     /// The values that the gradient of input `i` reads; `None` if the input has no gradient.
-    fn needs(self, _: usize) -> Option<Needs> {
-        None
-    }
+    fn needs(self, i: usize) -> Option<Needs>;
 
-    /// The gradient of each input, for a routine with [`Self::needs`]. It must not read values that `needs` does not
+    /// The gradient of each input, for a routine whose [`Self::needs`] returns something. It must not read values that `needs` does not
     /// name.
     fn gradient<B: GradientBuilder>(self, _: &B, _: &[i64]) -> Flows<B> {
         unreachable!("a routine without needs is never on the tape")
@@ -68,10 +67,12 @@ pub(crate) trait Family: Copy {
 }
 
 /// Declares a family and its routines: name in every frontend, inputs (`[x, ...]` for one or more), attributes, whether
-/// it can fail at run time, and a description.
+/// it can fail at run time, and a description. A routine with a generated Python function also declares the namespace, the
+/// parameters and the dtypes that inputs are converted to; the comment before the routine is the docstring.
 macro_rules! family {
-    ($(#[$meta:meta])* $family:ident { $($routine:ident {
-        name: $name:literal, inputs: $inputs:tt, attributes: $attributes:ty, fallible: $fallible:literal, doc: $doc:literal $(,)?
+    ($(#[$meta:meta])* $family:ident { $($(#[doc = $line:literal])* $routine:ident {
+        name: $name:literal, inputs: $inputs:tt, attributes: $attributes:ty, fallible: $fallible:literal, doc: $doc:literal
+        $(, python: $module:ident $(. $submodule:ident)?, parameters: $parameters:literal, inputs_as: $promotion:ident)? $(,)?
     })+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,27 +89,31 @@ macro_rules! family {
             pub fn row(self) -> &'static $crate::OpRow {
                 static ROWS: &[$crate::OpRow] = &[$($crate::OpRow {
                     name: $name,
-                    arguments: $crate::routine::family!(@names $inputs),
+                    inputs: $crate::routine::family!(@names $inputs),
+                    variadic: $crate::routine::family!(@variadic $inputs),
+                    attributes: <$attributes as $crate::Attributes>::LIST,
                     tier: $crate::Tier::Structured,
-                    arity: $crate::routine::family!(@arity $inputs),
                     infallible: !$fallible,
                     doc: $doc,
+                    python: $crate::python::function!(
+                        [$($line)*] $($module $(. $submodule)?, $parameters, $promotion)?
+                    ),
                 },)+];
                 &ROWS[self as usize]
             }
 
-            /// The declared attributes.
-            pub fn attributes(self) -> &'static [$crate::Attribute] {
+            /// Returns an error unless the integers encode the declared attributes.
+            pub(crate) fn check(self, encoded: &[i64]) -> forerun_base::Result<()> {
                 match self {
-                    $($family::$routine => <$attributes as $crate::Attributes>::LIST,)+
+                    $($family::$routine => <$attributes as $crate::Attributes>::read(encoded).map(drop),)+
                 }
             }
         }
     };
-    (@names [$first:ident, ...]) => { stringify!($first) };
-    (@names [$($first:ident $(, $other:ident)*)?]) => { concat!($(stringify!($first) $(, ", ", stringify!($other))*)?) };
-    (@arity [$first:ident, ...]) => { None };
-    (@arity [$($input:ident),*]) => { Some(<[&str]>::len(&[$(stringify!($input)),*]) as u8) };
+    (@names [$first:ident, ...]) => { &[stringify!($first)] };
+    (@names [$($input:ident),*]) => { &[$(stringify!($input)),*] };
+    (@variadic [$first:ident, ...]) => { true };
+    (@variadic $inputs:tt) => { false };
 }
 pub(crate) use family;
 
@@ -117,7 +122,7 @@ macro_rules! families {
     ($($family:ident)+) => {
         use $crate::gradient::Needs;
         use $crate::op::OpRow;
-        use $crate::routine::{Attribute, ComplexGradient, Family, Given, GradientBuilder};
+        use $crate::routine::{ComplexGradient, Family, Given, GradientBuilder};
         use forerun_base::Result;
 
         /// A routine of any family.
@@ -152,13 +157,8 @@ macro_rules! families {
                 match self { $(Routine::$family(r) => r.row(),)+ }
             }
 
-            /// The declared attributes.
-            pub fn attributes(self) -> &'static [Attribute] {
-                match self { $(Routine::$family(r) => r.attributes(),)+ }
-            }
-
             pub(crate) fn infer_own(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-                match self { $(Routine::$family(r) => r.infer(given, attributes),)+ }
+                match self { $(Routine::$family(r) => r.check(attributes).and_then(|()| r.infer(given, attributes)),)+ }
             }
 
             /// A rough estimate of the run time in nanoseconds.
@@ -228,6 +228,11 @@ impl Routine {
         self.row().name
     }
 
+    /// The declared attributes.
+    pub fn attributes(self) -> &'static [Attribute] {
+        self.row().attributes
+    }
+
     /// The routine with this name.
     pub fn from_name(name: &str) -> Option<Routine> {
         static NAMES: LazyLock<HashMap<&'static str, Routine>> =
@@ -237,7 +242,7 @@ impl Routine {
 
     /// The dtype and shape of the result, or an error.
     pub fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
-        let arity = self.row().arity.map_or(given.len(), usize::from);
+        let arity = self.row().arity().unwrap_or(given.len());
         let complex = given.iter().find(|(dtype, _)| dtype.kind() == Kind::Complex);
         let inferred = match complex {
             _ if given.len() != arity => mistyped(format!("takes {arity} arrays, not {}", given.len())),

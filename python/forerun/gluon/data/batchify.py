@@ -66,7 +66,7 @@ class Pad:
 
         if isinstance(samples[0], tuple):
             return [self(entries) for entries in zip(*samples, strict=True)]
-        # Shapes differ, so nothing is gained by staying asynchronous: one wait a sample of ours.
+        # Shapes differ, so staying asynchronous has no benefit: wait once per Forerun sample.
         values = [numpy.asarray(sample if hasattr(sample, "__array__") else np.array(sample)) for sample in samples]
         if len({value.ndim for value in values}) != 1:
             raise ValueError(f"Pad: samples have different numbers of dimensions: {[v.shape for v in values]}")

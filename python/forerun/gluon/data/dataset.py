@@ -191,7 +191,7 @@ def _gather(array: Any, indices: Sequence[int]) -> ndarray | None:
     first = indices[0]
     adjacent = first >= 0 and list(indices) == list(range(first, first + len(indices)))
     if isinstance(array, ndarray):
-        # A copy: whoever gets the batch may write into it.
+        # A copy, because the caller may write to the batch.
         return array[first : first + len(indices)].copy() if adjacent else np.take(array, list(indices), axis=0)
     if isinstance(array, numpy.ndarray):
         return np.array(array[first : first + len(indices)] if adjacent else array[list(indices)])

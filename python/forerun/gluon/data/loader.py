@@ -105,7 +105,7 @@ class DataLoader:
 
     def _ahead(self) -> Iterator[Any]:
         """Prepare the next batches in threads while the program uses this one."""
-        # What the threads submit is asked for by the line that goes through the loader.
+        # Ops that the threads submit are attributed to the line that iterates over the loader.
         pool = ThreadPoolExecutor(
             self._num_workers, "forerun-loader", _forerun.work_for_line, (_forerun.user_line_id(),)
         )

@@ -201,7 +201,7 @@ class Flatten(HybridBlock):
 
     def forward(self, x: ndarray) -> ndarray:
         """Compute the layer."""
-        # Not -1, which an array without elements would leave undecided.
+        # Not -1, which is ambiguous for empty arrays.
         return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
     def __repr__(self) -> str:

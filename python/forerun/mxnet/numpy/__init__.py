@@ -28,10 +28,10 @@ def _default() -> Any:
     return _np.float32
 
 
-def _are_truths(value: Any) -> bool:
+def _are_booleans(value: Any) -> bool:
     """Return whether nested lists contain only booleans, and at least one."""
     if isinstance(value, (list, tuple)):
-        return bool(value) and all(_are_truths(item) for item in value)
+        return bool(value) and all(_are_booleans(item) for item in value)
     return isinstance(value, bool)
 
 
@@ -49,7 +49,7 @@ def array(
     array([1, 2, 3], dtype=int32)
     """
     if dtype is None and not hasattr(object, "dtype"):
-        dtype = _np.bool_ if _are_truths(object) else _default()
+        dtype = _np.bool_ if _are_booleans(object) else _default()
     place = _asked("array", ctx, device)
     return _np.array(object, dtype, device=_current_device() if place is None else place)
 

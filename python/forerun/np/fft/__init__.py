@@ -9,36 +9,18 @@ from __future__ import annotations
 import typing as _typing
 
 from forerun._missing import module_getattr as _module_getattr
-from forerun.np.fft._frequencies import fftfreq, fftshift, ifftshift, rfftfreq
-from forerun.np.fft._grids import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
-from forerun.np.fft._lines import fft, hfft, ifft, ihfft, irfft, rfft
+from forerun.np.fft import _frequencies, _grids, _lines
+from forerun.np.fft._frequencies import *  # noqa: F403
+from forerun.np.fft._grids import *  # noqa: F403
+from forerun.np.fft._lines import *  # noqa: F403
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+__all__ = [*_frequencies.__all__, *_grids.__all__, *_lines.__all__]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

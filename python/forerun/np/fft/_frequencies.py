@@ -17,7 +17,7 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 def _points(op: str, n: SupportsIndex) -> int:
     count = index(n)
     if count < 1:
-        raise ValueError(f"{op}: no frequencies of {count} points")
+        raise ValueError(f"{op}: the number of points must be positive, got {count}")
     return count
 
 

@@ -10,12 +10,14 @@ from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.np.fft._lines import axis_of, backward, complete, forward, scale, to_complex, to_real
 
+__all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
+
 _Points = Sequence[SupportsIndex | None]
 _Axes = Sequence[SupportsIndex]
 
 
 def _steps(op: str, x: ndarray, s: _Points | None, axes: _Axes | None) -> list[tuple[int, int | None]]:
-    """List axes and the points asked for along each; -1 asks for those that are there."""
+    """List the axes and the requested number of points of each; -1 keeps the extent."""
     if axes is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:

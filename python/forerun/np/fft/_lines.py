@@ -11,7 +11,9 @@ from forerun._forerun import complex64, complex128, default_float, float32, floa
 from forerun._types import ArrayLike
 from forerun.np._complex import conj
 
-# What is divided by the number of points, on the way forward and on the way back: nothing, all of it, or its root.
+__all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
+
+# The divisor of the forward and the inverse transform: 1, the number of points, or its square root.
 _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}
 
 
@@ -20,7 +22,7 @@ def scale(op: str, norm: str | None, back: bool) -> int:
     try:
         return _SCALES["backward" if norm is None else norm][back]
     except KeyError:
-        raise ValueError(f"{op}: no norm {norm!r}: backward, ortho or forward") from None
+        raise ValueError(f"{op}: norm must be backward, ortho or forward, got {norm!r}") from None
 
 
 def to_complex(value: ArrayLike) -> ndarray:
@@ -43,7 +45,7 @@ def to_real(op: str, value: ArrayLike) -> ndarray:
 
 
 def axis_of(op: str, x: ndarray, axis: SupportsIndex) -> int:
-    """Count an axis from the first, or say that there is none."""
+    """Normalise an axis to a non-negative number; raise if it is out of bounds."""
     at = index(axis)
     if not -x.ndim <= at < x.ndim:
         raise IndexError(f"{op}: axis {at} is out of bounds for array of dimension {x.ndim}")

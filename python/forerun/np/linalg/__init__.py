@@ -13,63 +13,25 @@ from forerun._forerun import LinAlgError
 from forerun._missing import module_getattr as _module_getattr
 from forerun.np._products import tensordot, vecdot
 from forerun.np._shapes import matrix_transpose
-from forerun.np.linalg._factor import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
-from forerun.np.linalg._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from forerun.np.linalg._products import cross, diagonal, matmul, multi_dot, outer, trace
-from forerun.np.linalg._solving import (
-    det,
-    inv,
-    lstsq,
-    matrix_power,
-    pinv,
-    slogdet,
-    solve,
-    solve_triangular,
-    tensorinv,
-    tensorsolve,
-)
+from forerun.np.linalg import _factor, _norms, _products, _routines, _solving
+from forerun.np.linalg._factor import *  # noqa: F403
+from forerun.np.linalg._norms import *  # noqa: F403
+from forerun.np.linalg._products import *  # noqa: F403
+from forerun.np.linalg._routines import *  # noqa: F403
+from forerun.np.linalg._solving import *  # noqa: F403
 
-__all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+__all__ = ["LinAlgError", "matrix_transpose", "tensordot", "vecdot"]
+__all__ += _factor.__all__
+__all__ += _norms.__all__
+__all__ += _products.__all__
+__all__ += _routines.__all__
+__all__ += _solving.__all__
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

@@ -10,6 +10,8 @@ from forerun._types import ArrayLike
 from forerun.np._complex import real
 from forerun.np.linalg._stack import matrices, parts
 
+__all__ = ["eig", "eigh", "eigvalsh", "qr", "svd"]
+
 
 class QRResult(NamedTuple):
     """An orthogonal factor and an upper triangular one."""
@@ -40,22 +42,6 @@ class EigResult(NamedTuple):
     eigenvectors: ndarray
 
 
-def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
-    """Compute the lower Cholesky factor of matrices, or with ``upper`` the upper one.
-
-    Only the lower half of the matrix is read, or with ``upper`` the upper half. A matrix that is not positive definite
-    raises ``LinAlgError`` when the result is read.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
-    array([[2., 0.],
-           [1., 2.]])
-    """
-    return _forerun.routine("cholesky", [matrices("cholesky", a, square=True)], upper=upper)
-
-
 @overload
 def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
 @overload
@@ -75,7 +61,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> QRResult | ndarray:
     True
     """
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"qr: no mode {mode!r}: reduced, complete or r")
+        raise ValueError(f"qr: mode must be reduced, complete or r, got {mode!r}")
     x = matrices("qr", a)
     (*lead, rows, columns) = x.shape
     kept = rows if mode == "complete" else min(rows, columns)
@@ -118,18 +104,6 @@ def svd(
     packed = _forerun.routine("svd", [x], complete=full_matrices)
     u, s, vh = parts(packed, tuple(lead), (rows, left), (least,), (right, columns))
     return SVDResult(u, real(s), vh)
-
-
-def svdvals(x: ArrayLike, /) -> ndarray:
-    """Return singular values in descending order.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
-    array([2., 1.])
-    """
-    return _forerun.routine("svdvals", [matrices("svdvals", x)])
 
 
 def _upper(op: str, half: str) -> bool:
@@ -186,15 +160,3 @@ def eig(a: ArrayLike) -> EigResult:
     x = matrices("eig", a, square=True)
     (*lead, n, _) = x.shape
     return EigResult(*parts(_forerun.routine("eig", [x]), tuple(lead), (n,), (n, n)))
-
-
-def eigvals(a: ArrayLike) -> ndarray:
-    """Return the eigenvalues of square matrices, unordered and always complex.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
-    array([-1.,  1.])
-    """
-    return _forerun.routine("eigvals", [matrices("eigvals", a, square=True)])

@@ -24,10 +24,12 @@ from forerun._pointwise import (
 )
 from forerun._types import ArrayLike, AxisLike
 from forerun.np._complex import real
-from forerun.np.linalg._factor import svdvals
+from forerun.np.linalg._routines import svdvals
 from forerun.np.linalg._stack import eps, matrices, squares, to_float
 
-#: Dtypes that are added up as they are.
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
+#: Dtypes that are summed without conversion.
 _DIRECT = (float32, float64)
 
 
@@ -142,7 +144,7 @@ def cond(x: ArrayLike, p: float | str | None = None) -> ndarray:
         found = divide(s[..., -1], s[..., 0]) if p == -2 else divide(s[..., 0], s[..., -1])
     else:
         a = matrices("cond", a, square=True)
-        # Of a singular matrix the inverse is NaN here, not a failure.
+        # With ``lenient``, the inverse of a singular matrix is NaN instead of an error.
         inverse = _forerun.routine("inv", [a], lenient=True)
         found = multiply(matrix_norm(a, ord=p), matrix_norm(inverse, ord=p))
     known = logical_not(not_equal(isnan(a).astype("int32").sum((-2, -1)), 0))

@@ -11,6 +11,8 @@ from forerun._forerun import ndarray
 from forerun._types import ArrayLike, DTypeLike
 from forerun.np import _diagonals, _products
 
+__all__ = ["cross", "diagonal", "matmul", "multi_dot", "outer", "trace"]
+
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     """Multiply matrices, stacked in the dimensions before the last two.

@@ -12,9 +12,13 @@ from forerun._convert import to_array
 from forerun._forerun import ndarray
 from forerun._pointwise import divide, greater, multiply, where
 from forerun._types import ArrayLike
+from forerun.np._common import broadcast
 from forerun.np._complex import real
 from forerun.np.linalg._factor import svd
-from forerun.np.linalg._stack import adjoint, broadcast, eps, matrices, spread, squares, to_floats
+from forerun.np.linalg._routines import inv
+from forerun.np.linalg._stack import adjoint, eps, matrices, spread, squares, to_floats
+
+__all__ = ["lstsq", "matrix_power", "pinv", "slogdet", "solve", "solve_triangular", "tensorinv", "tensorsolve"]
 
 
 class SlogdetResult(NamedTuple):
@@ -40,7 +44,7 @@ def _solved(op: str, a: ArrayLike, b: ArrayLike, **attributes: bool) -> ndarray:
     if vector:
         right = _forerun.expand_dims(right, 1)
     if right.ndim < 2 or right.shape[-2] != left.shape[-1]:
-        raise ValueError(f"{op}: right-hand sides do not fit: {left.shape} and {to_array(b).shape}")
+        raise ValueError(f"{op}: right-hand sides do not match the matrix: {left.shape} and {to_array(b).shape}")
     lead = broadcast(op, left.shape[:-2], right.shape[:-2])
     found = _forerun.routine(op, [spread(left, lead), spread(right, lead)], **attributes)
     return found[..., 0] if vector else found
@@ -75,31 +79,6 @@ def solve_triangular(
     array([1., 2.])
     """
     return _solved("solve_triangular", a, b, lower=lower, transposed=transposed, unit=unit_diagonal)
-
-
-def inv(a: ArrayLike) -> ndarray:
-    """Invert matrices. A singular one raises ``LinAlgError`` where the result is read.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
-    """
-    return _forerun.routine("inv", [matrices("inv", a, square=True)])
-
-
-def det(a: ArrayLike) -> ndarray:
-    """Return the determinants of matrices.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]]))
-    array(8.)
-    """
-    return _forerun.routine("det", [matrices("det", a, square=True)])
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
@@ -164,7 +143,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     left, right = to_floats(a, b)
     left = matrices("lstsq", left)
     if left.ndim != 2 or right.ndim not in (1, 2) or right.shape[0] != left.shape[0]:
-        raise ValueError(f"lstsq: right-hand sides do not fit: {left.shape} and {right.shape}")
+        raise ValueError(f"lstsq: right-hand sides do not match the matrix: {left.shape} and {right.shape}")
     rows, columns = left.shape
     sides = right if right.ndim == 2 else right[:, None]
     u, s, vh = svd(left, full_matrices=False)
@@ -200,7 +179,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
         return _forerun.broadcast_to(eye, x.shape).copy()
     if power == 1:
         return x.copy()
-    # Squares of squares, multiplied where the power has a bit.
+    # Exponentiation by squaring.
     made: ndarray | None = None
     while power > 1:
         if power & 1:
@@ -243,5 +222,5 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     shape = left.shape[right.ndim :]
     size = prod(shape)
     if left.size != size * size:
-        raise ValueError(f"tensorsolve: no square matrix: {left.shape} and {right.shape}")
+        raise ValueError(f"tensorsolve: not a square system: {left.shape} and {right.shape}")
     return solve(left.reshape((-1 if size else 0, size)), right.ravel()).reshape(shape)

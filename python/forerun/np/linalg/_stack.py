@@ -13,12 +13,12 @@ from forerun.np._complex import conj, imag, iscomplexobj, real
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 
 
-#: Dtypes that stay what they are.
+#: Dtypes that need no conversion.
 _FLOATS = (float32, float64, complex64, complex128)
 
 
 def to_floats(*values: ArrayLike) -> list[ndarray]:
-    """Make arrays of one float or complex dtype: as wide as the widest among them, or the default float."""
+    """Convert arrays to one float or complex dtype: the widest among them, or the default float."""
     arrays = to_arrays(*values)
     wide = any(x.dtype in (float64, complex128) for x in arrays)
     if default_float() == float64:
@@ -38,7 +38,7 @@ def squares(x: ndarray) -> ndarray:
 
 
 def to_float(value: ArrayLike) -> ndarray:
-    """Make an array of a float or complex dtype."""
+    """Convert to a float or complex dtype."""
     if isinstance(value, ndarray) and value.dtype in _FLOATS:
         return value
     return to_floats(value)[0]
@@ -73,18 +73,6 @@ def parts(packed: ndarray, lead: tuple[int, ...], *shapes: tuple[int, ...]) -> l
         found.append(packed[start:stop].reshape(whole))
         start = stop
     return found
-
-
-def broadcast(op: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that two stacks broadcast to."""
-    rank = max(len(first), len(second))
-    pairs = zip((1,) * (rank - len(first)) + first, (1,) * (rank - len(second)) + second, strict=True)
-    shape = []
-    for a, b in pairs:
-        if a != b and 1 not in (a, b):
-            raise ValueError(f"{op}: stacks could not be broadcast together: {first} {second}")
-        shape.append(b if a == 1 else a)
-    return tuple(shape)
 
 
 def spread(x: ndarray, lead: tuple[int, ...]) -> ndarray:

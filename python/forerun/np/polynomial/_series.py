@@ -118,7 +118,7 @@ class Polynomial:
         return type(self)(coef, self._domain, self._window, self.symbol)
 
     def _other(self, other: Any) -> Any:
-        """Return the coefficients of an operand that fits this one."""
+        """Return the coefficients of a compatible operand."""
         if not isinstance(other, Polynomial):
             return other
         if not (_same(self._domain, other._domain) and _same(self._window, other._window)):
@@ -174,7 +174,7 @@ class Polynomial:
         return self.truncate(deg.__index__() + 1)
 
     def convert(self, domain: Any = None, window: Any = None) -> Polynomial:
-        """Give the same polynomial over another domain and window; the default is [-1, 1]."""
+        """Return the same polynomial over another domain and window; the default is [-1, 1]."""
         made: Polynomial = self(type(self).identity(domain, window, self.symbol))
         return made
 
@@ -253,7 +253,7 @@ class Polynomial:
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        """Count the coefficients."""
+        """Return the number of coefficients."""
         return self.coef.size
 
     def __iter__(self) -> Iterator[ndarray]:
@@ -261,11 +261,11 @@ class Polynomial:
         return iter(self.coef)
 
     def __repr__(self) -> str:
-        """Write the polynomial as it is made. Waits for the coefficients."""
+        """Return the constructor call as text. Waits for the coefficients."""
         return f"Polynomial({self.coef.tolist()}, domain={self.domain.tolist()}, window={self.window.tolist()})"
 
     def __str__(self) -> str:
-        """Write the polynomial as a sum. Waits for the coefficients."""
+        """Return the polynomial as a sum. Waits for the coefficients."""
         values, name = self.coef.tolist(), self.symbol
         text = f"{values[0]}"
         for power, value in enumerate(values[1:], 1):

@@ -17,9 +17,9 @@ from forerun.np._differences import convolve
 from forerun.np._fitting import polyfit as _fit
 from forerun.np._grids import vander
 from forerun.np._manipulation import concatenate, moveaxis
-from forerun.np._ordering import sort
 from forerun.np._polynomials import poly, roots
 from forerun.np._polynomials import polydiv as _divided
+from forerun.np._routines import sort
 
 __all__ = [
     "polyadd",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from forerun import _forerun
 from forerun._dialect.module import Module
 from forerun._dialect.module import Sequential as _Sequential
-from forerun.paddle._functions import uniform, zeros
+from forerun.paddle._functions import zeros
 from forerun.paddle._place import PlaceLike
 from forerun.paddle._tensor import Parameter, Tensor
 from forerun.paddle.nn import functional as F
@@ -55,10 +55,10 @@ class Layer(Module):
 
     def create_parameter(self, shape: Any, dtype: Any = None, is_bias: bool = False) -> Parameter:
         """Create a parameter: zeros for a bias, otherwise Xavier-initialised."""
-        if is_bias or len(shape) < 2:
-            return Parameter(zeros(shape, dtype))
-        bound = math.sqrt(6 / (shape[0] + shape[1]))
-        return Parameter(uniform(shape, dtype, -bound, bound))
+        made = Parameter(zeros(shape, dtype))
+        if not is_bias and len(shape) >= 2:
+            _forerun.initialize("parameter", made._array, "xavier", 3.0)
+        return made
 
     def to(self: _L, device: PlaceLike = None, dtype: Any = None, blocking: Any = False) -> _L:
         """Move the parameters to a device or a dtype; they stay the same objects."""

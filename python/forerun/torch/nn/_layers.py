@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from forerun import _forerun
 from forerun.torch._creation import zeros
 from forerun.torch._tensor import Parameter, Tensor
 from forerun.torch.nn import functional as F
@@ -37,12 +37,12 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        weight = zeros(out_features, in_features, device=device, dtype=dtype).uniform_(-bound, bound)
-        self.weight = Parameter(weight)
+        self.weight = Parameter(zeros(out_features, in_features, device=device, dtype=dtype))
+        _forerun.initialize("weight", self.weight._array, "xavier", 1.0, factor_type="in")
         self.bias = None
         if bias:
-            self.bias = Parameter(zeros(out_features, device=device, dtype=dtype).uniform_(-bound, bound))
+            self.bias = Parameter(zeros(out_features, device=device, dtype=dtype))
+            _forerun.initialize("bias", self.bias._array, "uniform", max(in_features, 1) ** -0.5)
 
     def forward(self, input: Tensor) -> Tensor:
         """Multiply by the transposed weight and add the bias."""

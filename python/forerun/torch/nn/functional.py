@@ -111,7 +111,7 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean", *, ign
     tensor(0.6931)
     """
     if input.ndim not in (1, 2):
-        raise ValueError(f"cross_entropy: scores of shape (rows, classes) are needed, not {input.shape}")
+        raise ValueError(f"cross_entropy: needs scores of shape (rows, classes), got {input.shape}")
     chances = target.shape == input.shape and target.dtype.name.startswith("float")
     return losses.cross_entropy(input, target, reduction, chances, ignore_index)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from forerun import _forerun
 from forerun._missing import module_getattr
 from forerun.torch._gradmode import no_grad
 from forerun.torch._tensor import Tensor
@@ -75,7 +74,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Fill a matrix with Xavier-uniform random numbers.
+    """Fill a weight with Xavier-uniform random numbers.
 
     Examples
     --------
@@ -83,10 +82,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     >>> bool((torch.nn.init.xavier_uniform_(torch.zeros(2, 4)).abs() <= 1).all())
     True
     """
-    if tensor.ndim != 2:
-        raise ValueError(f"xavier_uniform_: a matrix is needed, not the shape {tensor.shape}")
-    bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
-    return uniform_(tensor, -bound, bound)
+    _forerun.initialize("tensor", tensor._array, "xavier", 3 * gain * gain)
+    return tensor
 
 
 __getattr__ = module_getattr(__name__, globals(), {})

@@ -1,4 +1,4 @@
-"""Tools around tensors: data sets and batches."""
+"""Datasets and batches."""
 
 from forerun._missing import module_getattr as _module_getattr
 from forerun.torch.utils import data

@@ -14,7 +14,7 @@ from forerun.torch._tensor import Tensor
 
 __all__ = ["DataLoader", "Dataset", "TensorDataset"]
 
-# The order of shuffled batches, which ``manual_seed`` starts anew.
+# The generator of shuffled orders, which ``manual_seed`` resets.
 SHUFFLER = random.Random(0)
 
 
@@ -45,7 +45,7 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Tensor) -> None:
         lengths = [len(tensor) for tensor in tensors]
         if len(set(lengths)) != 1:
-            raise ValueError(f"TensorDataset: tensors of one length are needed, not {lengths}")
+            raise ValueError(f"TensorDataset: tensors must have equal lengths, got {lengths}")
         self.tensors = tensors
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class DataLoader:
         self, dataset: Any, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, num_workers: int = 0
     ) -> None:
         if batch_size < 1:
-            raise ValueError(f"DataLoader: a batch cannot have {batch_size} rows")
+            raise ValueError(f"DataLoader: batch_size must be positive, got {batch_size}")
         self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ class DataLoader:
         if not isinstance(self.dataset, TensorDataset):
             return _stacked([self.dataset[row] for row in rows])
         if not self.shuffle:
-            # Rows in order are a slice, which is a view.
+            # Consecutive rows are a slice, which is a view.
             return [tensor[rows[0] : rows[-1] + 1] for tensor in self.dataset.tensors]
         return [
             Tensor._run(lambda array: np.take(array, list(rows), axis=0), tensor) for tensor in self.dataset.tensors
@@ -118,7 +118,7 @@ class DataLoader:
 
 
 def _stacked(rows: list[Any]) -> list[Tensor] | Tensor:
-    """Make one tensor of many rows, or a list of one per column."""
+    """Stack rows to one tensor, or to a list with one tensor per column."""
     if isinstance(rows[0], (tuple, list)):
         return [_stacked(list(column)) for column in zip(*rows, strict=True)]  # type: ignore[misc]
     return stack([row if isinstance(row, Tensor) else tensor(row) for row in rows])

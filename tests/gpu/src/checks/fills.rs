@@ -1,4 +1,4 @@
-//! Fills: the host's bits, random numbers included.
+//! Fills: bitwise equal to the host, including random numbers.
 
 use crate::case::Case;
 use crate::ledger::Ledger;

@@ -1,4 +1,4 @@
-//! Copies through the ring, tickets, memory and its limits, graphs.
+//! Copies through the staging ring, tickets, memory and its limits, graphs.
 
 use crate::data::Random;
 use crate::ledger::Ledger;
@@ -28,7 +28,7 @@ pub(super) fn check(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     }
 }
 
-/// More bytes than the ring holds, there and back; several threads at once.
+/// Copies of more bytes than the ring holds, in both directions, from several threads.
 fn copies(gpu: &Arc<Gpu>) -> Result<bool> {
     let through = |seed: u64, length: usize| -> Result<bool> {
         let mut random = Random(seed);
@@ -37,7 +37,7 @@ fn copies(gpu: &Arc<Gpu>) -> Result<bool> {
         let launched = gpu.record(Lane::Compute)?;
         gpu.wait(Lane::In, Lane::Compute, launched)?;
         let mut back = vec![0; length];
-        // SAFETY: the room was just taken.
+        // SAFETY: the memory was just allocated.
         unsafe {
             gpu.copy_in(&bytes, room, &Solo)?;
             let ticket = gpu.record(Lane::In)?;
@@ -80,16 +80,16 @@ fn memory(gpu: &Arc<Gpu>) -> Result<bool> {
     let after = gpu.memory_info()?;
     let counted = during.live == before.live + (96 << 20) && after.live == before.live && after.cached >= 96 << 20;
     gpu.empty_cache()?;
-    // What others hold may keep the driver's pool from giving pieces back, then as before.
+    // Other allocations may prevent the driver's pool from returning memory; then the cached bytes stay as before.
     Ok(hit && counted && gpu.memory_info()?.cached < before.cached + (96 << 20))
 }
 
-/// Above the limit, and above what the device has: an error, and the next who asks is served.
+/// Beyond the limit and beyond the device memory: an error, and the next allocation succeeds.
 fn limit(gpu: &Arc<Gpu>) -> Result<bool> {
     let info = gpu.memory_info()?;
     gpu.set_memory_limit(info.live + (64 << 20));
     let refused = gpu.alloc(65 << 20).is_err_and(|error| error.kind() == ErrorKind::Memory);
-    // What is cached makes way for another class.
+    // Cached blocks are released for another class.
     let block = gpu.alloc(40 << 20)?;
     gpu.free(block, 40 << 20)?;
     let another = gpu.alloc(60 << 20)?;
@@ -119,13 +119,13 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
     let x = gpu.alloc(4 * count)?;
     let add = || {
         let io = DeviceIo { inputs: &[x], outputs: &[x], scalars: &[1f32.to_bits() as u64], status: 0 };
-        // SAFETY: the buffer has as many elements, and is read before it is written.
+        // SAFETY: the buffer has this many elements, and each is read before it is written.
         unsafe { kernel.enqueue(io) }
     };
     while !kernel.is_ready() {
         std::thread::yield_now();
     }
-    // SAFETY: as above.
+    // SAFETY: the buffer has this many elements, and each is read before it is written.
     unsafe { gpu.set_bytes(x, 0, 4 * count)? };
     let mut graph = Graph::capture(gpu, || (0..3).try_for_each(|_| add()))?;
     let read = || -> Result<f32> {
@@ -136,8 +136,8 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
         Ok(f32::from_le_bytes(bytes))
     };
     let captured = read()?;
-    // SAFETY: what was captured may be launched as it was; the words are size, input, output, scalar, and two of
-    // a mark, which a captured kernel does not write.
+    // SAFETY: the captured launches may run again; the words are size, input, output, scalar, and two of a mark, which
+    // a captured kernel does not write.
     unsafe {
         graph.replay()?;
         graph.replay()?;
@@ -150,7 +150,8 @@ fn graphs(gpu: &Arc<Gpu>) -> Result<bool> {
     }
 }
 
-/// More elements than 32-bit indices serve: all but the last two are false; their negation, and the first that holds.
+/// More elements than 32-bit indices allow: all but the last two are false. Checks their negation, and the index of the
+/// first true one.
 fn wide(gpu: &Arc<Gpu>) -> Result<bool> {
     let (b, count) = (DType::Bool, (1usize << 30) + 77);
     let shape = Shape::of(&[count]);
@@ -162,7 +163,7 @@ fn wide(gpu: &Arc<Gpu>) -> Result<bool> {
     let first = Reduce { program: bare, arg, dtype: b, kind, outer: 1, reduced: count, inner: 1 };
     let [x, y, at] = [gpu.alloc(count)?, gpu.alloc(count)?, gpu.alloc(8)?];
     let (mut end, mut place) = ([0u8; 4], [0u8; 8]);
-    // SAFETY: the buffers have as many elements.
+    // SAFETY: the buffers have this many elements.
     unsafe {
         gpu.set_bytes(x, 0, count - 2)?;
         gpu.set_bytes(x + count as u64 - 2, 1, 2)?;

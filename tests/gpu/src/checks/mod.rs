@@ -1,4 +1,4 @@
-//! The checks, by what they look at.
+//! The checks, by topic.
 
 mod all;
 mod fills;

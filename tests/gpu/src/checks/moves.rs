@@ -58,7 +58,7 @@ fn concatenations(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
 }
 
 fn updates(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
-    // Rows 1 to 4 and every second column from 2 on, backwards, of a 10 by 40 base.
+    // Rows 1 to 4, and every second column from 2 on in reverse, of a 10 x 40 base.
     let shape = Shape::of(&[4, 16]);
     let regions = [(Layout::strided(shape, &[40, 1]), 40), (Layout::strided(shape, &[40, -2]), 40 + 32)];
     for dtype in DType::ALL {

@@ -1,4 +1,4 @@
-//! Products: integers exactly, floats within what another order of additions gives.
+//! Products: integers must be exact, floats within the effect of another order of additions.
 
 use super::pointwise::{chain, fit};
 use crate::case::Case;
@@ -9,7 +9,7 @@ use forerun_cuda::Gpu;
 use forerun_plan::{Kernel, Product};
 use std::sync::Arc;
 
-/// How a matrix may lie: by rows, by columns, with gaps both ways, backwards, one row repeated.
+/// Matrix layouts: row-major, column-major, strided in both dimensions, reversed, one repeated row.
 fn looks(batch: &[usize], rows: usize, columns: usize) -> Vec<Layout> {
     let dims: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
     let turned: Vec<usize> = batch.iter().copied().chain([columns, rows]).collect();
@@ -68,7 +68,7 @@ fn one(
     Case { group, name, kernel, inputs, scalars: vec![], outputs, off }.check(gpu, ledger);
 }
 
-/// A product of small whole numbers is exact, so what follows it must have the host's bits.
+/// A product of small integers is exact, so the program after it must give the host's bits.
 fn followed(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
     let (f, [m, n, k]) = (DType::F32, [40, 24, 16]);
     let shape = Shape::of(&[m, n]);

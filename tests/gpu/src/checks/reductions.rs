@@ -1,4 +1,4 @@
-//! Reductions of every kind, fed and bare, in every shape: the host's bits.
+//! Reductions of every kind and shape, with and without a program that feeds them: bitwise equal to the host.
 
 use super::pointwise::{fit, looks};
 use crate::case::Case;
@@ -83,7 +83,7 @@ fn of_kinds(gpu: &Arc<Gpu>, ledger: &mut Ledger, kinds: &[ReduceKind]) {
     not_a_number(gpu, ledger, &mut random, kinds);
 }
 
-/// NaN wins and comes first.
+/// NaN wins, and the first NaN determines the index.
 fn not_a_number(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random, kinds: &[ReduceKind]) {
     for &kind in kinds {
         for extent in [[1, 700, 1], [1, 700, 5], [3, 40, 1], [2, 30_000, 1]] {
@@ -98,7 +98,7 @@ fn not_a_number(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random, kinds:
     }
 }
 
-/// `exp(x) * s` reduced over operands that lie in any way, the exponential kept.
+/// `exp(x) * s` reduced over operands of any layout, with the exponential stored.
 pub(super) fn fed(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     let random = &mut Random(6);
     let f = DType::F32;

@@ -1,4 +1,4 @@
-//! Routines: the samples of the catalogue, what they complain of included, and arrays large enough to be done in every way.
+//! Routines: the samples of the catalogue, including their errors, and arrays large enough for every algorithm.
 
 use crate::case::Case;
 use crate::data::Random;
@@ -16,7 +16,7 @@ const EDGES: [f64; 10] = [0.0, -0.0, 1.0, -1.0, 0.5, 88.0, 1e30, f64::INFINITY, 
 /// The key and the first block of draws.
 const SCALARS: [u64; 2] = [0x1234_5678_9abc_def0, 77];
 
-/// The n-th element of a sample's input.
+/// Element `n` of a sample's input.
 fn element(values: Values, whole: bool, n: usize, place: usize) -> f64 {
     let spread = ((n * 7 + place * 3) % 13) as f64 / 2.0 - 3.0;
     let cycle = |all: &[i64]| all[n % all.len()] as f64;
@@ -51,7 +51,7 @@ fn bytes(dtype: DType, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
     numbers.flat_map(|number| bits(number).to_le_bytes()[..dtype.size()].to_vec()).collect()
 }
 
-/// How far results may be off: elements are the host's bits but for what mathematical functions or other orders of sums make.
+/// The tolerance: results are bitwise equal to the host, except where math functions or other orders of sums are used.
 fn off(routine: Routine, dtype: DType) -> f64 {
     let single = dtype == DType::F32;
     match routine {
@@ -62,7 +62,7 @@ fn off(routine: Routine, dtype: DType) -> f64 {
     }
 }
 
-/// A routine over these bytes, if it is one that the device runs.
+/// The case of a routine with these inputs, if the device runs it.
 fn case(gpu: &Gpu, routine: Routine, inputs: Vec<(Given, Vec<u8>)>, encoded: &[i64], name: String) -> Option<Case> {
     let (given, data): (Vec<Given>, Vec<Vec<u8>>) = inputs.into_iter().unzip();
     let out = routine.infer(&given, encoded).ok()?;
@@ -73,7 +73,7 @@ fn case(gpu: &Gpu, routine: Routine, inputs: Vec<(Given, Vec<u8>)>, encoded: &[i
     let kernel = Kernel::Routine(RoutineCall { routine, inputs: given, out, encoded: encoded.into() });
     let scalars = if routine.scalars() == 1 { vec![5] } else { SCALARS[..routine.scalars()].to_vec() };
     let inputs = data.into_iter().map(|bytes| (bytes, 0)).collect();
-    // Complex numbers are compared part by part.
+    // Complex numbers are compared by their parts.
     let parts = if out.0.kind() == Kind::Complex { 2 } else { 1 };
     let outputs = vec![(out.0.to_real(), parts * out.1.size())];
     Some(Case { group: routine.name(), name, kernel, inputs, scalars, outputs, off: off(routine, out.0.to_real()) })
@@ -84,7 +84,7 @@ pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
     for sample in samples() {
         let Some(routine) = Routine::from_name(sample.op) else { continue };
         for &dtype in &sample.dtypes {
-            // What is singular but for rounding has no determinant in single precision.
+            // A matrix that is singular apart from rounding has no meaningful determinant in single precision.
             let determined = !matches!(sample.op, "det" | "slogdet" | "inv") || dtype == DType::F64;
             if !determined && sample.inputs.iter().any(|input| input.values == Values::Ordinary) {
                 continue;
@@ -95,7 +95,7 @@ pub(super) fn of_the_catalogue(gpu: &Arc<Gpu>, ledger: &mut Ledger) {
             cases.extend(made.map(|case| (case, sample.error.is_some())));
         }
     }
-    // Compiled side by side in the background, while the first are checked.
+    // Compile in the background while the first cases are checked.
     let _warm: Vec<_> = cases.iter().map(|(case, _)| gpu.compile(&case.kernel)).collect();
     for (case, fails) in cases {
         if fails { complains(gpu, ledger, &case) } else { case.check(gpu, ledger) }
@@ -111,7 +111,7 @@ fn inputs(sample: &Sample, dtype: DType) -> Vec<(Given, Vec<u8>)> {
     sample.inputs.iter().enumerate().map(one).collect()
 }
 
-/// Both sides refuse, in the same words.
+/// Host and device fail with the same message.
 fn complains(gpu: &Arc<Gpu>, ledger: &mut Ledger, case: &Case) {
     let outcome = match (case.host_error(), case.device(gpu, 0).map(|outcome| outcome.raised)) {
         (_, Err(error)) => Err(error.to_string()),
@@ -125,26 +125,26 @@ fn complains(gpu: &Arc<Gpu>, ledger: &mut Ledger, case: &Case) {
     ledger.note("routines' complaints", &format!("{} {}", case.group, case.name), outcome);
 }
 
-/// A check of one routine over arrays of random elements.
+/// A check of one routine with large random arrays.
 struct Large<'a> {
     gpu: &'a Arc<Gpu>,
     ledger: &'a mut Ledger,
     random: Random,
-    /// Only starts to compile what is checked later.
+    /// Only starts compilation for a later check.
     warms: bool,
 }
 
-/// What the elements of an input are.
+/// The elements of an input.
 #[derive(Clone, Copy)]
 enum Fill {
     Ordinary,
     Edges,
     Below(i64),
-    /// In order, each several times.
+    /// Sorted, with repetitions.
     Rising(usize),
     /// Between two numbers.
     Between(f64, f64),
-    /// Symmetric matrices of so many rows, with eigenvalues above zero.
+    /// Symmetric positive definite matrices with this many rows.
     Definite(usize),
 }
 
@@ -184,7 +184,7 @@ impl Large<'_> {
     }
 }
 
-/// Shapes with the axis to go along: one long line, lines side by side, lines one after another, many short ones.
+/// Shapes with their axis: one long line, adjacent lines, consecutive lines, many short ones.
 const LINES: [(&[usize], i64); 7] = [
     (&[300_007], 0),
     (&[3, 70_001], 1),
@@ -195,7 +195,7 @@ const LINES: [(&[usize], i64); 7] = [
     (&[513], 0),
 ];
 
-/// Runs a check twice: first it only starts to compile.
+/// Runs a check twice: the first run only starts compilation.
 fn twice(gpu: &Arc<Gpu>, ledger: &mut Ledger, check: fn(&mut Large<'_>)) {
     let mut large = Large { gpu, ledger, random: Random(31), warms: true };
     check(&mut large);
@@ -323,7 +323,7 @@ fn chosen(large: &mut Large<'_>) {
     large.check("positions", &[at(40), (DType::I32, &[1, 500], Fill::Below(9))], &axes.encode());
     for dtype in DType::ALL.into_iter().filter(|dtype| matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::Float)) {
         for right in [0, 1] {
-            // Few numbers rise in the narrow dtypes, each of them often.
+            // In narrow dtypes few different numbers are sorted, with many repetitions.
             let sorted = (dtype, &[100][..], Fill::Rising(1));
             large.check("searchsorted", &[sorted, (dtype, &[70_000], Fill::Edges)], &[right]);
             large.check("digitize", &[sorted, (dtype, &[70_000], Fill::Ordinary)], &[right]);
@@ -349,7 +349,7 @@ fn extents(shape: &[i64]) -> Encoded {
     Extents { shape: List::from_slice(shape) }.encode()
 }
 
-/// What a mask chooses is counted first, since an attribute says it.
+/// The number of true elements is computed first, because it is an attribute.
 fn masked(large: &mut Large<'_>) {
     for (dims, mask_dims, axis) in [
         (&[500_001][..], &[500_001][..], 0),

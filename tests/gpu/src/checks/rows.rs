@@ -1,4 +1,4 @@
-//! Kernels that go by indices, and what they say about indices that name nothing.
+//! Kernels with index arrays, and their errors for invalid indices.
 
 use super::pointwise::{fit, looks};
 use crate::case::Case;
@@ -58,7 +58,7 @@ fn one(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random, rows: &Rows) {
     Case { group: "scatter_add", name, kernel, inputs, scalars: vec![], outputs, off: 0.0 }.check(gpu, ledger);
 }
 
-/// Many updates of few rows: the order of additions is that of the indices, so the bits are the host's.
+/// Many updates of few rows: additions happen in the order of the indices, so the bits equal the host's.
 fn many_on_one(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
     for (extent, row, count) in [(3, 1, 20_000), (5, 100, 3000), (1000, 33, 5000)] {
         let base = Layout::dense(Shape::of(&[extent, row]));
@@ -66,7 +66,7 @@ fn many_on_one(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
     }
 }
 
-/// The first index that names nothing is named, and the next launch works.
+/// The error names the first invalid index, and the next launch works.
 fn beyond_the_end(gpu: &Arc<Gpu>, ledger: &mut Ledger, random: &mut Random) {
     let base = Layout::dense(Shape::of(&[10, 6]));
     let rows = rows(DType::F32, base, 0, DType::I64, Beyond::Raise, 4000);

@@ -13,6 +13,7 @@ use std::ptr::null;
 
 /// `[packed, grad, sums_grad]` are what forward gave and what flows to both parts of it; a gradient without elements is zero.
 pub(super) fn run<S: Set, V: Vector>(
+    set: S,
     arrays: &Arrays<'_, V::Elem>,
     flows: [&[V::Elem]; 3],
     out: &mut [V::Elem],
@@ -33,12 +34,13 @@ pub(super) fn run<S: Set, V: Vector>(
             [part(0, e.queries * e.width), part(to_keys, e.keys * e.width), part(to_values, e.keys * e.values)]
         };
         if !(flows[1].is_empty() && flows[2].is_empty()) {
-            matrix::<S, V>(arrays, flows, m, parts);
+            matrix::<V>(set, arrays, flows, m, parts);
         }
     });
 }
 
-fn matrix<S: Set, V: Vector>(
+fn matrix<V: Vector>(
+    set: impl Set,
     arrays: &Arrays<'_, V::Elem>,
     [packed, grad, sums_grad]: [&[V::Elem]; 3],
     m: usize,
@@ -70,7 +72,7 @@ fn matrix<S: Set, V: Vector>(
             let mut deltas = [zero; BLOCK];
             for (i, delta) in deltas[..count].iter_mut().enumerate() {
                 let [a, b] = [flow, made].map(|rows| rows[i * e.values..].as_ptr());
-                *delta = S::vectorize(Inner::<V> { a, b, count: e.values, kind: PhantomData });
+                *delta = set.vectorize(Inner::<V> { a, b, count: e.values, kind: PhantomData });
                 if !sums_grad.is_empty() {
                     *delta = delta.sub(sums_grad[row + i]);
                 }
@@ -83,35 +85,42 @@ fn matrix<S: Set, V: Vector>(
                 let here = tile..tile + width;
                 let (probabilities, slopes) = (p.as_mut_ptr(), slopes.as_mut_ptr());
                 let columns = (0..e.width, here.clone());
-                keys.multiply_part::<S>(count, columns, (q.as_ptr(), e.width, 1), nothing, (probabilities, width));
+                keys.multiply_part(set, count, columns, (q.as_ptr(), e.width, 1), nothing, (probabilities, width));
                 let columns = (0..e.values, here.clone());
-                values.multiply_part::<S>(count, columns, (flow.as_ptr(), e.values, 1), nothing, (slopes, width));
+                values.multiply_part(set, count, columns, (flow.as_ptr(), e.values, 1), nothing, (slopes, width));
                 for i in 0..count {
                     let line = probabilities.add(i * width);
                     let less = packed[e.sums().start + row + i];
                     let seen = arrays.seen(first + i, tile, width);
                     let mask = arrays.mask(m, first + i, tile);
                     let scale = arrays.how.scale;
-                    S::vectorize(Prepare::<V> { scores: line, count: width, seen, scale, mask, kind: PhantomData });
+                    set.vectorize(Prepare::<V> { scores: line, count: width, seen, scale, mask, kind: PhantomData });
                     if less.le(V::Elem::LOWEST) {
                         // The query sees nothing.
                         std::slice::from_raw_parts_mut(line, width).fill(zero);
                     } else {
-                        S::vectorize(Exponentials::<V> { scores: line, count: width, less, kind: PhantomData });
+                        set.vectorize(Exponentials::<V> { scores: line, count: width, less, kind: PhantomData });
                     }
                     let dp = slopes.add(i * width);
-                    S::vectorize(Slopes::<V> { p: line, dp, count: width, delta: deltas[i], scale, kind: PhantomData });
+                    set.vectorize(Slopes::<V> {
+                        p: line,
+                        dp,
+                        count: width,
+                        delta: deltas[i],
+                        scale,
+                        kind: PhantomData,
+                    });
                 }
                 let to = dq[first * e.width..].as_mut_ptr();
                 let start = Start { from: to.cast_const(), stride: e.width, bias: null() };
                 let part = (here.clone(), 0..e.width);
-                rows_of_keys.multiply_part::<S>(count, part, (slopes, width, 1), start, (to, e.width));
+                rows_of_keys.multiply_part(set, count, part, (slopes, width, 1), start, (to, e.width));
                 for (block, from, to, columns) in [
                     (&block_of_queries, slopes, dk[tile * e.width..].as_mut_ptr(), e.width),
                     (&block_of_flows, probabilities, dv[tile * e.values..].as_mut_ptr(), e.values),
                 ] {
                     let start = Start { from: to.cast_const(), stride: columns, bias: null() };
-                    block.multiply::<S>(width, (from, 1, width), start, (to, columns));
+                    block.multiply(set, width, (from, 1, width), start, (to, columns));
                 }
             }
         }

@@ -11,7 +11,7 @@ use forerun_ops::{Body, Num, NumFloat, NumSigned, bodies};
 use std::marker::PhantomData;
 use std::ptr::null;
 
-pub(super) fn run<S: Set, V: Vector>(arrays: &Arrays<'_, V::Elem>, out: &mut [V::Elem], team: &dyn Team) {
+pub(super) fn run<S: Set, V: Vector>(set: S, arrays: &Arrays<'_, V::Elem>, out: &mut [V::Elem], team: &dyn Team) {
     let e = &arrays.e;
     let mut packed: Vec<Option<(Packed<V>, Packed<V>)>> = (0..e.stack).map(|_| None).collect();
     let slots = Shared(packed.as_mut_ptr());
@@ -26,12 +26,13 @@ pub(super) fn run<S: Set, V: Vector>(arrays: &Arrays<'_, V::Elem>, out: &mut [V:
     team.split(e.stack * blocks, &|piece| {
         let (m, first) = (piece / blocks, piece % blocks * BLOCK);
         let (keys, values) = packed[m].as_ref().expect("all matrices are packed");
-        block::<S, V>(arrays, [keys, values], m, first, out.get());
+        block::<V>(set, arrays, [keys, values], m, first, out.get());
     });
 }
 
 /// One block of queries from `first` on.
-fn block<S: Set, V: Vector>(
+fn block<V: Vector>(
+    set: impl Set,
     arrays: &Arrays<'_, V::Elem>,
     [keys, values]: [&Packed<V>; 2],
     m: usize,
@@ -57,10 +58,10 @@ fn block<S: Set, V: Vector>(
             }
             let start = Start { from: null(), stride: 0, bias: null() };
             let columns = (0..e.width, tile..tile + width);
-            keys.multiply_part::<S>(count, columns, (q, e.width, 1), start, (scores.as_mut_ptr(), width));
+            keys.multiply_part(set, count, columns, (q, e.width, 1), start, (scores.as_mut_ptr(), width));
             for i in 0..count {
                 let line = scores.as_mut_ptr().add(i * width);
-                let largest = S::vectorize(Prepare::<V> {
+                let largest = set.vectorize(Prepare::<V> {
                     scores: line,
                     count: width,
                     seen: arrays.seen(first + i, tile, width),
@@ -78,20 +79,20 @@ fn block<S: Set, V: Vector>(
                 if former.lt(most[i]) {
                     let by = <bodies::Exp as Body<(V::Elem,)>>::apply((former.sub(most[i]),));
                     sums[i] = sums[i].mul(by);
-                    S::vectorize(Scaled::<V> { row: to.add(i * e.values), count: e.values, by, kind: PhantomData });
+                    set.vectorize(Scaled::<V> { row: to.add(i * e.values), count: e.values, by, kind: PhantomData });
                 }
                 let sum =
-                    S::vectorize(Exponentials::<V> { scores: line, count: width, less: most[i], kind: PhantomData });
+                    set.vectorize(Exponentials::<V> { scores: line, count: width, less: most[i], kind: PhantomData });
                 sums[i] = sums[i].add(sum);
             }
             let start = Start { from: to.cast_const(), stride: e.values, bias: null() };
             let rows = (tile..tile + width, 0..e.values);
-            values.multiply_part::<S>(count, rows, (scores.as_ptr(), width, 1), start, (to, e.values));
+            values.multiply_part(set, count, rows, (scores.as_ptr(), width, 1), start, (to, e.values));
         }
         for i in 0..count {
             let none = sums[i].eq(zero);
             let by = if none { zero } else { V::Elem::ONE.div(sums[i]) };
-            S::vectorize(Scaled::<V> { row: to.add(i * e.values), count: e.values, by, kind: PhantomData });
+            set.vectorize(Scaled::<V> { row: to.add(i * e.values), count: e.values, by, kind: PhantomData });
             let log = <bodies::Log as Body<(V::Elem,)>>::apply((sums[i],));
             out.add(e.sums().start + row + i).write(if none { V::Elem::LOWEST } else { most[i].add(log) });
         }

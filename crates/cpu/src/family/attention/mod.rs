@@ -9,7 +9,7 @@ mod scores;
 
 use crate::product::{Packed, Vector};
 use crate::routine::call::{Args, Body, Element, HostKernel};
-use crate::simd::{Baseline, Isa, Set};
+use crate::simd::{Set, by_set};
 use forerun_base::{DType, Result, Solo, Team};
 use forerun_ops::Attention;
 use forerun_ops::attention::{AttentionExtents, Scores};
@@ -44,22 +44,14 @@ fn extents(call: &RoutineCall) -> AttentionExtents {
 }
 
 fn dispatch<const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
-    fn of_set<S: Set, const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) {
+    fn of_set<S: Set, const FORWARD: bool>(set: S, args: &Args<'_>, team: &dyn Team) {
         match args.dtype(0) {
-            DType::F32 => run::<S, S::F32, FORWARD>(args, team),
-            DType::F64 => run::<S, S::F64, FORWARD>(args, team),
+            DType::F32 => run::<S, S::F32, FORWARD>(set, args, team),
+            DType::F64 => run::<S, S::F64, FORWARD>(set, args, team),
             dtype => unreachable!("inference refuses {dtype}"),
         }
     }
-    match args.isa {
-        Isa::Baseline => of_set::<Baseline, FORWARD>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2, FORWARD>(args, team),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512, FORWARD>(args, team),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline, FORWARD>(args, team),
-    }
+    by_set!(args.isa, set => of_set::<_, FORWARD>(set, args, team));
     Ok(())
 }
 
@@ -73,7 +65,7 @@ struct Arrays<'a, T> {
     mask: &'a [T],
 }
 
-fn run<S: Set, V: Vector<Elem: Element>, const FORWARD: bool>(args: &Args<'_>, team: &dyn Team) {
+fn run<S: Set, V: Vector<Elem: Element>, const FORWARD: bool>(set: S, args: &Args<'_>, team: &dyn Team) {
     let used = |i: usize| if args.call.inputs[i].1.size() == 0 { &[][..] } else { args.input::<V::Elem>(i) };
     let arrays = Arrays {
         e: extents(args.call),
@@ -84,8 +76,8 @@ fn run<S: Set, V: Vector<Elem: Element>, const FORWARD: bool>(args: &Args<'_>, t
         mask: used(3),
     };
     match FORWARD {
-        true => forward::run::<S, V>(&arrays, args.output::<V::Elem>(), team),
-        false => backward::run::<S, V>(&arrays, [used(4), used(5), used(6)], args.output::<V::Elem>(), team),
+        true => forward::run::<S, V>(set, &arrays, args.output::<V::Elem>(), team),
+        false => backward::run::<S, V>(set, &arrays, [used(4), used(5), used(6)], args.output::<V::Elem>(), team),
     }
 }
 

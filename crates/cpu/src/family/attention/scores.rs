@@ -59,7 +59,8 @@ struct Lanes<V: Vector, F> {
 impl<V: Vector, F: Fold> Lanes<V, F> {
     #[inline(always)]
     fn new() -> Self {
-        Lanes { held: [V::splat(F::start()); 8], kind: PhantomData }
+        // SAFETY: only run where the set's features are enabled.
+        Lanes { held: [unsafe { V::splat(F::start()) }; 8], kind: PhantomData }
     }
 
     /// Folds the vector that begins with element `at`; of `left` elements if that is less than a vector.
@@ -85,7 +86,8 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
             // SAFETY: vectors of the lanes.
             unsafe { held.store(lanes.as_mut_ptr().add(n * V::LANES)) };
         }
-        tree_of::<V, F>(&lanes)
+        // SAFETY: only run where the set's features are enabled.
+        unsafe { tree_of::<V, F>(&lanes) }
     }
 }
 
@@ -117,7 +119,8 @@ impl<V: Vector> Work for Exponentials<V> {
     type Out = V::Elem;
     #[inline(always)]
     fn run(self) -> V::Elem {
-        let (less, mut sum) = (V::splat(self.less), Lanes::<V, Sum>::new());
+        // SAFETY: whoever made it promised the features.
+        let (less, mut sum) = (unsafe { V::splat(self.less) }, Lanes::<V, Sum>::new());
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
             // SAFETY: whoever made it promised the elements and the features.
@@ -136,7 +139,8 @@ impl<V: Vector> Work for Scaled<V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        let by = V::splat(self.by);
+        // SAFETY: whoever made it promised the features.
+        let by = unsafe { V::splat(self.by) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
             // SAFETY: whoever made it promised the elements and the features.
@@ -149,7 +153,8 @@ impl<V: Vector> Work for Slopes<V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        let (delta, scale) = (V::splat(self.delta), V::constant(self.scale));
+        // SAFETY: whoever made it promised the features.
+        let (delta, scale) = (unsafe { V::splat(self.delta) }, V::constant(self.scale));
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
             // SAFETY: whoever made it promised the elements and the features.

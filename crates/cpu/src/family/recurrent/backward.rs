@@ -32,6 +32,7 @@ struct Scan<'a, V: Vector> {
 }
 
 pub(super) fn scan<S: Set, V: Vector>(
+    set: S,
     e: &RecurrentExtents,
     inputs: &Inputs<'_, V::Elem>,
     out: &mut [V::Elem],
@@ -45,7 +46,7 @@ pub(super) fn scan<S: Set, V: Vector>(
         projection: e.projected.then(|| Packed::new(inputs.projection, (p, h), (h, 1), team)),
         out: Shared(out.as_mut_ptr()),
     };
-    each_piece(e.batch, team, &|first, count| scan.piece::<S>(first, count));
+    each_piece(e.batch, team, &|first, count| scan.piece(set, first, count));
 }
 
 /// The address of an element, or null where there are no elements.
@@ -55,7 +56,7 @@ fn at<T>(all: &[T], i: usize) -> *const T {
 
 impl<V: Vector> Scan<'_, V> {
     /// Scans `count` sequences from `first` on.
-    fn piece<S: Set>(&self, first: usize, count: usize) {
+    fn piece(&self, set: impl Set, first: usize, count: usize) {
         let Scan { e, inputs, .. } = self;
         let (n, h, p, width) = (e.batch, e.hidden, e.state, e.width());
         let saved = e.mode.saved() * h;
@@ -73,14 +74,14 @@ impl<V: Vector> Scan<'_, V> {
             unsafe {
                 let to_inputs = out.add(e.back_inputs().start + row * width);
                 let to_states = out.add(e.back_states().start + row * width);
-                add::<S, V>(&mut dh, at(inputs.dh, row * p));
-                add::<S, V>(&mut dc, at(inputs.dc, row * h));
+                add::<V>(set, &mut dh, at(inputs.dh, row * p));
+                add::<V>(set, &mut dc, at(inputs.dc, row * h));
                 let units = match &self.projection {
                     Some(projection) => {
                         let to = out.add(e.back_projected().start + row * p);
                         std::ptr::copy_nonoverlapping(dh.as_ptr(), to, count * p);
                         let start = Start { from: null(), stride: 0, bias: null() };
-                        projection.multiply::<S>(count, (dh.as_ptr(), p, 1), start, (unprojected.as_mut_ptr(), h));
+                        projection.multiply(set, count, (dh.as_ptr(), p, 1), start, (unprojected.as_mut_ptr(), h));
                         unprojected.as_ptr()
                     }
                     None => dh.as_ptr(),
@@ -97,7 +98,7 @@ impl<V: Vector> Scan<'_, V> {
                         continue;
                     }
                     let cell = |row: usize| packed(e.cells().start, row * h);
-                    S::vectorize(Units::<V> {
+                    set.vectorize(Units::<V> {
                         mode: e.mode,
                         hidden: h,
                         gates: packed(e.saved().start, (row + i) * saved),
@@ -119,7 +120,7 @@ impl<V: Vector> Scan<'_, V> {
                     });
                 }
                 let start = Start { from: past.as_ptr(), stride: p, bias: null() };
-                self.weight.multiply::<S>(count, (to_states, width, 1), start, (dh.as_mut_ptr(), p));
+                self.weight.multiply(set, count, (to_states, width, 1), start, (dh.as_mut_ptr(), p));
                 // Only a sequence that is over, or a GRU's update gate, lets something past the gates.
                 if inputs.lengths.is_some() {
                     past.fill(V::Elem::default());
@@ -140,10 +141,9 @@ impl<V: Vector> Scan<'_, V> {
 ///
 /// # Safety
 /// The address is null or reaches as many elements; the set's features must be there.
-unsafe fn add<S: Set, V: Vector>(to: &mut [V::Elem], from: *const V::Elem) {
+unsafe fn add<V: Vector>(set: impl Set, to: &mut [V::Elem], from: *const V::Elem) {
     if !from.is_null() {
-        // SAFETY: the caller's promise is this one.
-        unsafe { S::vectorize(Sum::<V> { to, from }) }
+        set.vectorize(Sum::<V> { to, from });
     }
 }
 

@@ -34,6 +34,7 @@ struct Scan<'a, V: Vector> {
 }
 
 pub(super) fn scan<S: Set, V: Vector>(
+    set: S,
     e: &RecurrentExtents,
     inputs: &Inputs<'_, V::Elem>,
     out: &mut [V::Elem],
@@ -50,12 +51,12 @@ pub(super) fn scan<S: Set, V: Vector>(
         projection: e.projected.then(|| Packed::new(inputs.projection, (h, p), (1, h), team)),
         out: Shared(out.as_mut_ptr()),
     };
-    each_piece(e.batch, team, &|first, count| scan.piece::<S>(first, count));
+    each_piece(e.batch, team, &|first, count| scan.piece(set, first, count));
 }
 
 impl<V: Vector> Scan<'_, V> {
     /// Scans `count` sequences from `first` on.
-    fn piece<S: Set>(&self, first: usize, count: usize) {
+    fn piece(&self, set: impl Set, first: usize, count: usize) {
         let Scan { e, inputs, .. } = self;
         let (n, h, p, width) = (e.batch, e.hidden, e.state, e.width());
         let saved = e.mode.saved() * h;
@@ -75,10 +76,10 @@ impl<V: Vector> Scan<'_, V> {
                 let state = states.add(row * p);
                 let to = if saved == 0 { (state, p) } else { (gates.add(row * saved), saved) };
                 let start = Start { from, stride: width, bias: inputs.bias.as_ptr() };
-                self.weight.multiply::<S>(count, (former, p, 1), start, to);
+                self.weight.multiply(set, count, (former, p, 1), start, to);
                 if let Some(new) = &self.new {
                     let start = Start { from: null(), stride: 0, bias: inputs.bias.as_ptr().add(2 * h) };
-                    new.multiply::<S>(count, (former, p, 1), start, (to.0.add(3 * h), saved));
+                    new.multiply(set, count, (former, p, 1), start, (to.0.add(3 * h), saved));
                 }
                 let former_cell = match turn {
                     _ if !e.has_cells() => null(),
@@ -96,7 +97,7 @@ impl<V: Vector> Scan<'_, V> {
                         }
                         continue;
                     }
-                    S::vectorize(Units::<V> {
+                    set.vectorize(Units::<V> {
                         mode: e.mode,
                         hidden: h,
                         gates: at(to.0, to.1),
@@ -114,7 +115,7 @@ impl<V: Vector> Scan<'_, V> {
                         // Row by row only where lengths differ.
                         let rows = if inputs.lengths.is_none() { count } else { 1 };
                         let (from, to) = (unprojected.as_ptr().add(i * h), state.add(i * p));
-                        projection.multiply::<S>(rows, (from, h, 1), start, (to, p));
+                        projection.multiply(set, rows, (from, h, 1), start, (to, p));
                         if rows == count {
                             break;
                         }

@@ -10,7 +10,7 @@ mod typed;
 
 use crate::product::Packed;
 use crate::routine::call::{Args, Body, HostKernel};
-use crate::simd::{Baseline, Isa, Set};
+use crate::simd::by_set;
 use forerun_base::{DType, Error, ErrorKind, Result, Team};
 use forerun_ops::Recurrent;
 use forerun_ops::recurrent::{Recurrence, RecurrenceBack, RecurrentExtents};
@@ -57,18 +57,7 @@ fn extents(call: &RoutineCall) -> RecurrentExtents {
 }
 
 fn dispatch(args: &Args<'_>, team: &dyn Team, is_forward: bool) -> Result<()> {
-    fn of_set<S: Set>(args: &Args<'_>, team: &dyn Team, is_forward: bool) -> Result<()> {
-        typed::run::<S>(args, &extents(args.call), team, is_forward)
-    }
-    match args.isa {
-        Isa::Baseline => of_set::<Baseline>(args, team, is_forward),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of_set::<crate::simd::Avx2>(args, team, is_forward),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of_set::<crate::simd::Avx512>(args, team, is_forward),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => of_set::<Baseline>(args, team, is_forward),
-    }
+    by_set!(args.isa, set => typed::run(set, args, &extents(args.call), team, is_forward))
 }
 
 /// The lengths of all sequences, if they are given and none is beyond the steps.

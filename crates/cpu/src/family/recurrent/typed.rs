@@ -7,12 +7,18 @@ use crate::simd::Set;
 use forerun_base::{BFloat16, DType, Float16, Result, Team};
 use forerun_ops::recurrent::RecurrentExtents;
 
-pub(super) fn run<S: Set>(args: &Args<'_>, e: &RecurrentExtents, team: &dyn Team, is_forward: bool) -> Result<()> {
+pub(super) fn run<S: Set>(
+    set: S,
+    args: &Args<'_>,
+    e: &RecurrentExtents,
+    team: &dyn Team,
+    is_forward: bool,
+) -> Result<()> {
     match args.dtype(0) {
-        DType::F32 => same::<S, S::F32>(args, e, team, is_forward),
-        DType::F64 => same::<S, S::F64>(args, e, team, is_forward),
-        DType::F16 => widened::<S, Float16>(args, e, team, is_forward, Float16::to_f32, Float16::from_f32),
-        DType::BF16 => widened::<S, BFloat16>(args, e, team, is_forward, BFloat16::to_f32, BFloat16::from_f32),
+        DType::F32 => same::<S, S::F32>(set, args, e, team, is_forward),
+        DType::F64 => same::<S, S::F64>(set, args, e, team, is_forward),
+        DType::F16 => widened::<S, Float16>(set, args, e, team, is_forward, Float16::to_f32, Float16::from_f32),
+        DType::BF16 => widened::<S, BFloat16>(set, args, e, team, is_forward, BFloat16::to_f32, BFloat16::from_f32),
         dtype => unreachable!("inference refuses {dtype}"),
     }
 }
@@ -23,6 +29,7 @@ fn floats(is_forward: bool) -> &'static [usize] {
 }
 
 fn scan<S: Set, V: Vector>(
+    set: S,
     args: &Args<'_>,
     e: &RecurrentExtents,
     inputs: &[&[V::Elem]],
@@ -33,19 +40,20 @@ fn scan<S: Set, V: Vector>(
     if is_forward {
         let &[gates, h0, c0, weight, bias, projection] = inputs else { unreachable!("a scan has six floats") };
         let lengths = lengths(args, 6, e)?;
-        forward::scan::<S, V>(e, &forward::Inputs { gates, h0, c0, weight, bias, projection, lengths }, out, team);
+        forward::scan::<S, V>(set, e, &forward::Inputs { gates, h0, c0, weight, bias, projection, lengths }, out, team);
     } else {
         let &[packed, c0, weight, projection, dh, dc, dgates] = inputs else {
             unreachable!("a scan back has seven floats")
         };
         let lengths = lengths(args, 4, e)?;
         let inputs = backward::Inputs { packed, c0, weight, projection, lengths, dh, dc, dgates };
-        backward::scan::<S, V>(e, &inputs, out, team);
+        backward::scan::<S, V>(set, e, &inputs, out, team);
     }
     Ok(())
 }
 
 fn same<S: Set, V: Vector<Elem: Element>>(
+    set: S,
     args: &Args<'_>,
     e: &RecurrentExtents,
     team: &dyn Team,
@@ -53,10 +61,11 @@ fn same<S: Set, V: Vector<Elem: Element>>(
 ) -> Result<()> {
     let used = |i: usize| if args.call.inputs[i].1.size() == 0 { &[][..] } else { args.input::<V::Elem>(i) };
     let inputs: Vec<&[V::Elem]> = floats(is_forward).iter().map(|i| used(*i)).collect();
-    scan::<S, V>(args, e, &inputs, args.output::<V::Elem>(), team, is_forward)
+    scan::<S, V>(set, args, e, &inputs, args.output::<V::Elem>(), team, is_forward)
 }
 
 fn widened<S: Set, H: Element>(
+    set: S,
     args: &Args<'_>,
     e: &RecurrentExtents,
     team: &dyn Team,
@@ -69,7 +78,7 @@ fn widened<S: Set, H: Element>(
     let inputs: Vec<&[f32]> = wide.iter().map(|x| &x[..]).collect();
     let to = args.output::<H>();
     let mut made = vec![0.0; to.len()];
-    scan::<S, S::F32>(args, e, &inputs, &mut made, team, is_forward)?;
+    scan::<S, S::F32>(set, args, e, &inputs, &mut made, team, is_forward)?;
     to.iter_mut().zip(made).for_each(|(to, x)| *to = round(x));
     Ok(())
 }

@@ -12,19 +12,43 @@ family! {
     /// Factorisations and solvers. Several results are packed one after another: the first result of all matrices, then
     /// the second result of all matrices. Real results of a complex decomposition have imaginary part 0.
     Linalg {
+        /// Compute the lower Cholesky factor of matrices, or with ``upper`` the upper one.
+        ///
+        /// Only the lower half of the matrix is read, or with ``upper`` the upper half. A matrix that is not positive definite
+        /// raises ``LinAlgError`` when the result is read.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        /// array([[2., 0.],
+        ///        [1., 2.]])
         Cholesky {
             name: "cholesky",
-            inputs: [x],
+            inputs: [a],
             attributes: Triangle,
             fallible: true,
             doc: "Cholesky factors",
+            python: np.linalg,
+            parameters: "a: ArrayLike, /, *, upper: bool = False",
+            inputs_as: Floats,
         }
+        /// Return the determinants of matrices.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.det(np.array([[2.0, 1.0], [0.0, 4.0]]))
+        /// array(8.)
         Det {
             name: "det",
-            inputs: [x],
+            inputs: [a],
             attributes: (),
             fallible: false,
             doc: "determinants",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
         Slogdet {
             name: "slogdet",
@@ -33,12 +57,23 @@ family! {
             fallible: false,
             doc: "signs of determinants, then the logarithms of their absolute values",
         }
+        /// Invert matrices. A singular one raises ``LinAlgError`` where the result is read.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+        /// array([[0.5 , 0.  ],
+        ///        [0.  , 0.25]])
         Inv {
             name: "inv",
-            inputs: [x],
+            inputs: [a],
             attributes: Inversion,
             fallible: true,
             doc: "inverses; if lenient, NaN for singular matrices",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
         Solve {
             name: "solve",
@@ -68,12 +103,22 @@ family! {
             fallible: true,
             doc: "singular value decomposition: u, then the singular values, then vh",
         }
+        /// Return singular values in descending order.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.linalg.svdvals(np.array([[0.0, 2.0], [1.0, 0.0]]))
+        /// array([2., 1.])
         Svdvals {
             name: "svdvals",
             inputs: [x],
             attributes: (),
             fallible: true,
             doc: "singular values in descending order",
+            python: np.linalg,
+            parameters: "x: ArrayLike, /",
+            inputs_as: Floats,
         }
         Eigh {
             name: "eigh",
@@ -96,12 +141,22 @@ family! {
             fallible: true,
             doc: "complex eigenvalues of general matrices, then eigenvectors",
         }
+        /// Return the eigenvalues of square matrices, unordered and always complex.
+        ///
+        /// Examples
+        /// --------
+        /// >>> from forerun import np
+        /// >>> np.sort(np.imag(np.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))))
+        /// array([-1.,  1.])
         Eigvals {
             name: "eigvals",
-            inputs: [x],
+            inputs: [a],
             attributes: (),
             fallible: true,
             doc: "complex eigenvalues of general matrices",
+            python: np.linalg,
+            parameters: "a: ArrayLike",
+            inputs_as: Floats,
         }
     }
 }
@@ -194,13 +249,7 @@ impl Family for Linalg {
         if !matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
             return mistyped(format!("not defined for {dtype}"));
         }
-        let complete = match self {
-            Linalg::Cholesky | Linalg::Eigh | Linalg::Eigvalsh => Triangle::read(attributes).map(|_| false)?,
-            Linalg::Inv => Inversion::read(attributes).map(|_| false)?,
-            Linalg::SolveTriangular => Triangular::read(attributes).map(|_| false)?,
-            Linalg::Qr | Linalg::Svd => Completeness::read(attributes)?.complete,
-            _ => <()>::read(attributes).map(|()| false)?,
-        };
+        let complete = matches!(self, Linalg::Qr | Linalg::Svd) && Completeness::read(attributes)?.complete;
         let shape = match self {
             Linalg::Cholesky | Linalg::Inv => {
                 square(&shape)?;

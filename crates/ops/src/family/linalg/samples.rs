@@ -74,7 +74,7 @@ fn failures() -> Vec<Sample> {
         all.push(op(name).on([x([3])]).fails(format!("{name}: needs at least two dimensions: (3,)")));
     }
     for name in ["solve", "solve_triangular"] {
-        let text = "(3, 2) has not 2 rows for each";
+        let text = "(3, 2) does not have 2 rows for each";
         all.push(op(name).on([definite([2, 2]), x([3, 2])]).fails(text));
         all.push(
             op(name).on([x([2, 2]).values(Values::Special), x([2, 1])]).fails(format!("{name}: the matrix is sing")),

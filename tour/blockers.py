@@ -1,4 +1,4 @@
-"""Blockers: calls that look harmless and have to wait for a value."""
+"""Blockers: calls that look harmless but wait for a value."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable
 
 from forerun import np
-from forerun.tour import clock, plot
-from forerun.tour.page import Page
+from tour import clock, plot
+from tour.page import Page
 
 STEPS = 200
 SIDE = 250
 
 
 def prepare() -> int:
-    """Stand for what a program does by itself in every step: reading, logging, deciding."""
+    """Simulate the other work of a program in each step: reading, logging, deciding."""
     return sum(range(20_000))
 
 
@@ -39,7 +39,7 @@ def read_once(a: np.ndarray) -> float:
 
 
 def product(a: np.ndarray, look: Callable[[np.ndarray], object]) -> object:
-    """Multiply, and look at the product in one way or another."""
+    """Multiply, and read the product in different ways."""
     return look(np.dot(a, a))
 
 
@@ -47,8 +47,8 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("4. Blockers")
     page.say(
-        "Whatever turns an array into something Python can look at must have its value, and so waits for it: printing, "
-        "conversion to NumPy, conversion to a number. Each of these is a barrier in disguise. One product, then:"
+        "Every call that converts an array to a Python object needs its value, and waits for it: printing, "
+        "conversion to NumPy, conversion to a number. Each of these is an implicit barrier. One product, then:"
     )
     a = np.random.normal(size=(1000, 1000))
     looks: list[tuple[str, Callable[[np.ndarray], object]]] = [
@@ -67,10 +67,10 @@ def show(page: Page, quick: bool) -> None:
         functools.partial(plot.bars, label="seconds that ways of looking at a product take", rows=shown),
     )
     page.say(
-        "Once is no harm. A small number fetched at every step is, because the program can no longer run ahead: while "
-        "it waits it does nothing of its own, and while it does something of its own the engine has nothing to do. "
-        "The remedy is to leave the number where it is and to fetch it once. `prepare` stands for a quarter of a "
-        "millisecond or so of plain Python:"
+        "A single wait does no harm. Reading a small number in every step does, because the program can no longer "
+        "run ahead: while it waits it does no other work, and while it does other work the engine is idle. Instead,"
+        " keep the number in an array and read it once. `prepare` stands for about a quarter of a millisecond of "
+        "plain Python:"
     )
     page.listing(read_at_every_step, read_once)
     a = np.ones((SIDE, SIDE)) / SIDE

@@ -14,18 +14,18 @@ import forerun
 from forerun import autograd, engine, gluon, np, npx
 from forerun._types import Holder
 from forerun.gluon import nn
-from forerun.tour import memory, plot
-from forerun.tour.memory import MIB
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
-from forerun.tour.svg import Point
+from tour import memory, plot
+from tour.memory import MIB
+from tour.page import Page, seconds
+from tour.progress import Progress
+from tour.svg import Point
 
 BATCHES = 150
 QUICK_BATCHES = 8
 SEED = 7
-# Batches that run before anything is measured, so that what is taken once counts for neither loop.
+# Warm-up batches, so that one-time costs are not measured.
 FIRST = 3
-# How finely curves of memory are drawn: so many stretches for an epoch, and so many batches from near.
+# The resolution of memory curves: the number of intervals per epoch, and of batches in the close-up.
 STRETCHES = 80
 NEAR = 4
 
@@ -33,7 +33,7 @@ Batches = Iterable[tuple[np.ndarray, np.ndarray]]
 
 
 class Model(NamedTuple):
-    """What a training loop needs besides data."""
+    """The objects of a training loop, without the data."""
 
     net: nn.Sequential
     trainer: gluon.Trainer
@@ -51,7 +51,7 @@ def build() -> Model:
 
 
 def draw_batches(count: int, step: Callable[[], None]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Make up batches, and say so after each."""
+    """Draw random batches, and report progress after each."""
     for _ in range(count):
         X = np.random.normal(size=(1024, 512))
         y = np.ones((1024,))
@@ -81,7 +81,7 @@ def without_barrier(model: Model, batches: Batches) -> Any:
 
 
 def warmed_up() -> Model:
-    """Build a network and send one batch through, which gives the parameters their shapes and values."""
+    """Build a network and run one batch, which initialises the parameters."""
     npx.seed(SEED)
     model = build()
     for X, y in draw_batches(1, lambda: None):
@@ -92,7 +92,7 @@ def warmed_up() -> Model:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What was measured over one epoch: seconds, MiB unless said otherwise."""
+    """The measurements of one epoch, in seconds and MiB unless stated otherwise."""
 
     batches: int
     issued: float
@@ -110,7 +110,7 @@ class Epoch:
 
     @property
     def hit_rate(self) -> float:
-        """The share of segments whose plan was known."""
+        """The hit rate of the plan cache."""
         hits, misses = self.counters["plan_hits"], self.counters["plan_misses"]
         return hits / max(hits + misses, 1)
 
@@ -118,7 +118,7 @@ class Epoch:
 def measure(name: str, loop: Callable[[Model, Batches], Any], count: int) -> Epoch:
     """Run one epoch and measure it."""
     model = warmed_up()
-    # What an earlier part of the tour left in the pool would hide what this one takes.
+    # Memory that earlier parts of the tour left in the pool would hide the growth.
     forerun.empty_cache()
     forerun.reset_peak()
     held, counters, ps = forerun.memory_stats(0)["held"], engine.stats(), memory.get_mem()
@@ -178,7 +178,7 @@ def rows(epochs: list[Epoch]) -> list[list[str]]:
 
 
 def figure(page: Page, caption: str, x: str, y: str, barrier: list[Point], free: list[Point]) -> None:
-    """Show two curves over each other, unless the system did not tell."""
+    """Show two curves in one plot, unless the system did not report them."""
     if barrier and free:
         series = [
             plot.Series("with a barrier", barrier, "s0", dots=False),
@@ -191,7 +191,7 @@ def figure(page: Page, caption: str, x: str, y: str, barrier: list[Point], free:
 def figures(page: Page, barrier: Epoch, free: Epoch) -> None:
     """Show memory over time, and when each batch was issued."""
     caption = "The most bytes of arrays in each stretch of the epoch, as the engine counts them."
-    # A stretch shorter than a batch would show where in the batch it lies.
+    # An interval shorter than a batch would show its position within the batch.
     tops = [plot.highest(e.live, min(STRETCHES, max(e.batches // 2, 1))) for e in (barrier, free)]
     figure(page, caption, "seconds", "MiB of arrays", *tops)
     caption = f"The same from near, over the time of {NEAR} batches: every one takes memory and gives it back."
@@ -211,8 +211,8 @@ def show(page: Page, quick: bool) -> None:
     page.say("A network of three layers, batches of random numbers, and plain gradient descent:")
     page.listing(build, draw_batches)
     page.say(
-        "The chapter measures memory by asking `ps` for the size of the process. Here the system is asked every few "
-        "milliseconds as well, and the engine counts the bytes of its arrays, `forerun.memory_stats()`."
+        "The chapter measures memory with `ps`, as the size of the process. Here the system is also queried every "
+        "few milliseconds, and the engine counts the bytes of its arrays, `forerun.memory_stats()`."
     )
     page.listing(memory.get_mem)
     page.say("First with a barrier after every batch, then the same lines without it:")
@@ -225,17 +225,17 @@ def show(page: Page, quick: bool) -> None:
     figures(page, barrier, free)
     if free.held > 0:
         page.say(
-            f"Without the barrier the program was held for {seconds(free.held)}: a window has room for so many records "
-            "and no more, and a program that is a whole window ahead waits for room."
+            f"Without the barrier the program waited for {seconds(free.held)}: a window holds a limited number of "
+            "records, and a program that is a full window ahead waits."
         )
     same = "the same" if barrier.loss == free.loss else "not the same"
     page.say(
-        "An engine that started whatever it is given would hold the data and the intermediate results of every batch "
-        "submitted so far. This one takes memory for an op when the op starts, begins with the oldest work, and lets "
-        "random numbers run ahead only within an allowance; so the barrier has little left to save. The size of the "
-        "process counts more than arrays, and moves by several MiB from run to run. Where the times of the two loops "
-        "differ and their processor times do not, something else was running beside one of them. "
-        f"After the same seed, the mean loss of the last batch is {same} number with and without the barrier."
+        "An engine that started everything at once would hold the data and the intermediate results of every "
+        "submitted batch. This one allocates memory for an op when the op starts, prefers the oldest work, and lets"
+        " random numbers run ahead only within an allowance; so a barrier saves little. The size of the process "
+        "includes more than arrays, and varies by several MiB from run to run. If the times of the two loops differ"
+        " and their processor times do not, another process was running. After the same seed, the mean loss of the "
+        f"last batch is {same} number with and without the barrier."
     )
     page.say("When the program without a barrier was done, these lines held the most memory:")
     page.table(

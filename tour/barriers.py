@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from forerun import np, npx
-from forerun.tour import clock
-from forerun.tour.page import Page
+from tour import clock
+from tour.page import Page
 
 
 def wait_for_all(a: np.ndarray) -> np.ndarray:
-    """Multiply, and wait for whatever there is."""
+    """Multiply, and wait for everything."""
     b = np.dot(a, a)
     npx.waitall()
     return b
@@ -25,9 +25,9 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("3. Barriers")
     page.say(
-        "`npx.waitall()` waits until nothing is left to do, whoever asked for it. `b.wait_to_read()` waits for b and "
-        "what b needs, and for nothing else. With one product in flight they come to the same; section 8 shows where "
-        "they part."
+        "`npx.waitall()` waits until everything submitted by any thread is computed. `b.wait_to_read()` waits only "
+        "for b and its dependencies. With one product in flight both take the same time; section 8 shows where they"
+        " differ."
     )
     a = np.random.normal(size=(1000, 1000)) * 0.03
     wait_for_one(a)

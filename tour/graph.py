@@ -1,4 +1,4 @@
-"""What depends on what: three statements and the graph that follows from them."""
+"""The dependency graph of three statements."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 import inspect
 
 from forerun import engine, np
-from forerun.tour import plot
-from forerun.tour.page import Page
+from tour import plot
+from tour.page import Page
 
 KNOWN = """
     ones (1, 2)     ones (1, 2)
@@ -31,7 +31,7 @@ def program() -> np.ndarray:
 
 
 def drawing(seen: engine.Graph) -> str:
-    """Draw a graph: a line an op, and what it waits for."""
+    """Draw a graph: one line per op, with its dependencies."""
     names = seen.names()
     lines = []
     for entry in seen:
@@ -43,7 +43,7 @@ def drawing(seen: engine.Graph) -> str:
 
 
 def vertices(seen: engine.Graph) -> list[plot.Vertex]:
-    """Return a box for each op: the op, its shape, the statement it stands in, and the boxes it needs."""
+    """Return a box for each op: the op, its shape, its statement, and the boxes it depends on."""
     lines, first = inspect.getsourcelines(program)
     places: dict[int, int] = {}
     boxes = []
@@ -60,18 +60,18 @@ def show(page: Page, quick: bool) -> None:
     page.title("2. What waits for what")
     page.listing(program)
     page.say(
-        "None of these lines computes anything by itself. From their arguments the engine knows that `x` and `y` are "
-        "free of each other, that the product needs both, and that the sum needs the product; the 2 travels inside "
-        "the record of the addition:"
+        "None of these lines computes anything itself. From their arguments the engine knows that `x` and `y` are "
+        "independent, that the product needs both, and that the sum needs the product; the 2 is stored in the "
+        "record of the addition:"
     )
     with engine.graph() as seen:
         z = program()
     page.drawing(drawing(seen))
     page.say("The same as a picture:")
     page.figure(
-        "Each op, with the statement that submitted it. Arrows lead from what is needed to what needs it.",
+        "Each op, with the statement that submitted it. Arrows point from an op to the ops that depend on it.",
         functools.partial(plot.graph, label="the dependency graph of z", vertices=vertices(seen)),
         KNOWN,
     )
-    page.say("Only looking at z has to wait, and only for what z needs. `print(z)` says:")
+    page.say("Only reading z waits, and only for the dependencies of z. `print(z)` prints:")
     page.drawing(str(z))

@@ -1,4 +1,4 @@
-"""Walk through the sections of the tour, in the chapter's order, and write the report."""
+"""Run the sections of the tour in the order of the chapter, and write the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy
 
 import forerun
 from forerun import npx
-from forerun.tour import (
+from tour import (
     barriers,
     blockers,
     devices,
@@ -24,7 +24,7 @@ from forerun.tour import (
     report,
     training,
 )
-from forerun.tour.page import Page
+from tour.page import Page
 
 SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, intermediate, devices)
 
@@ -32,7 +32,7 @@ SECTIONS = (issue, graph, barriers, blockers, increments, training, overlap, int
 def arguments(line: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m forerun.tour",
+        prog="python -m tour",
         description="The book's chapter on asynchronous computation, live, with this machine's own figures.",
     )
     parser.add_argument("--quick", action="store_true", help="fewer batches, sizes and repetitions")
@@ -46,14 +46,14 @@ def arguments(line: Sequence[str] | None = None) -> argparse.Namespace:
     )
     where.add_argument("--no-report", dest="report", action="store_const", const=None, help="only print")
     chosen = parser.parse_args(line)
-    # Better now than after minutes of measuring.
+    # Fail early instead of after minutes of measuring.
     if chosen.report is not None and not chosen.report.parent.is_dir():
         parser.error(f"there is no folder {chosen.report.parent} to write the report to")
     return chosen
 
 
 def main() -> None:
-    """Show every section."""
+    """Run every section."""
     chosen = arguments()
     page = Page(f"Forerun {forerun.__version__}: a tour")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -63,14 +63,14 @@ def main() -> None:
         f"{platform.system()} on {platform.machine()}, Python {platform.python_version()}, NumPy {numpy.__version__}."
     )
     if chosen.quick:
-        page.say("The quick tour: every figure is a single run on little work, and moves from run to run.")
+        page.say("The quick tour: every figure is a single run on little work, and varies from run to run.")
     for section in SECTIONS:
         section.show(page, chosen.quick)
     page.title("In short")
     page.table(["what", "here"], page.findings)
     page.say(
-        "Read on in README.md for the settings, and in ARCHITECTURE.md for how a line of a program travels through "
-        "the engine."
+        "README.md describes the settings, and ARCHITECTURE.md describes how a line of a program passes through the"
+        " engine."
     )
     if chosen.report is not None:
         chosen.report.write_text(report.html(page), encoding="utf-8")

@@ -1,7 +1,7 @@
 """The few shapes that plots are made of, as SVG text.
 
-Colours are classes: ``s0`` to ``s3`` for series, ``ink``, ``faint``, ``dim`` and ``grid`` for the rest. Whoever embeds
-the picture gives them their colours, so that one drawing serves a light and a dark page.
+Colours are classes: ``s0`` to ``s3`` for series, ``ink``, ``faint``, ``dim`` and ``grid`` for the rest. The embedding
+page defines their colours, so that one drawing serves light and dark themes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from html import escape
 
 FONT = 12.0
-# What a character of the page's sans-serif takes on average, in units of its size: enough to place labels.
+# The average width of a character in the page's sans-serif font, relative to its size: accurate enough to place labels.
 CHARACTER = 0.62
 
 Point = tuple[float, float]
 
 
 def text_width(text: str, size: float = FONT) -> float:
-    """Estimate how wide a text will be."""
+    """Estimate the width of a text."""
     return len(text) * size * CHARACTER
 
 
 class Canvas:
-    """A picture in the making: shapes are drawn in the order in which they are added."""
+    """A picture under construction: shapes are drawn in the order in which they are added."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width = width
@@ -40,7 +40,7 @@ class Canvas:
         self._shapes.append(f'<polyline class="curve {colour}" points="{path}"/>')
 
     def dot(self, at: Point, colour: str, hint: str) -> None:
-        """Add a point that says its value when it is pointed at."""
+        """Add a point with a tooltip that shows its value."""
         x, y = at
         self._shapes.append(
             f'<circle class="dot {colour}" cx="{x:.1f}" cy="{y:.1f}" r="3.2"><title>{escape(hint)}</title></circle>'
@@ -64,7 +64,7 @@ class Canvas:
         )
 
     def arrow(self, start: Point, end: Point) -> None:
-        """Add a bent line that points downwards at its end."""
+        """Add a curved arrow that points downwards."""
         (x1, y1), (x2, y2) = start, end
         middle = (y1 + y2) / 2
         bend = f"M{x1:.1f},{y1:.1f} C{x1:.1f},{middle:.1f} {x2:.1f},{middle:.1f} {x2:.1f},{y2 - 6:.1f}"
@@ -73,7 +73,7 @@ class Canvas:
         self._shapes.append(f'<polygon class="head" points="{head}"/>')
 
     def legend(self, names: Sequence[tuple[str, str]], at: Point, width: float) -> float:
-        """Add a legend of (name, colour), broken into rows no wider than said; return the height it takes."""
+        """Add a legend of (name, colour) pairs, wrapped to a width; return its height."""
         left, top = at
         x, y = left, top
         for name, colour in names:
@@ -86,7 +86,7 @@ class Canvas:
         return y + 18 - top
 
     def svg(self, label: str) -> str:
-        """Return the picture; the label tells what it shows to those who cannot see it."""
+        """Return the picture; the label describes it for screen readers."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
             f'aria-label="{escape(label)}">{"".join(self._shapes)}</svg>'

@@ -1,4 +1,4 @@
-"""How the tour measures memory: from outside, as `ps` sees the process, and from inside, as the engine counts."""
+"""Memory measurements of the tour: from outside, as `ps` reports, and from inside, as the engine counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATM = Path("/proc/self/statm")
 
 
 def get_mem() -> float | None:
-    """Return the megabytes that `ps` says are resident, as the chapter asks it; nothing where there is no `ps`."""
+    """Return the resident memory in megabytes as `ps` reports it, like the chapter; None without `ps`."""
     if shutil.which("ps") is None:
         return None
     said = subprocess.check_output(["ps", "-o", "rss=", "-p", str(os.getpid())])
@@ -25,7 +25,7 @@ def get_mem() -> float | None:
 
 
 def resident() -> float | None:
-    """Return the MiB that are resident and not mapped from files; nothing where the system does not say."""
+    """Return the anonymous resident memory in MiB; None if the system does not report it."""
     if not STATM.exists():
         return None
     pages = STATM.read_text().split()
@@ -33,7 +33,7 @@ def resident() -> float | None:
 
 
 class Sample(NamedTuple):
-    """What was in use at one moment, in seconds and MiB."""
+    """The memory in use at one moment, in seconds and MiB."""
 
     at: float
     resident: float | None
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 class Sampler:
-    """Looks at the memory every few milliseconds while a ``with`` statement lasts."""
+    """Samples the memory every few milliseconds inside a ``with`` statement."""
 
     def __init__(self, every: float = 0.004) -> None:
         self.samples: list[Sample] = []
@@ -50,25 +50,25 @@ class Sampler:
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> Sampler:
-        """Start looking."""
+        """Start sampling."""
         self._start = time.perf_counter()
         self._sample()
         self._thread.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Look a last time."""
+        """Take a last sample."""
         self._over.set()
         self._thread.join()
         self._sample()
 
     def grown(self) -> list[tuple[float, float]]:
-        """Return by how much the process grew since the first sample; empty where the system does not say."""
+        """Return the growth of the process since the first sample; empty if the system does not report it."""
         first = self.samples[0].resident
         return [(s.at, s.resident - first) for s in self.samples if s.resident is not None and first is not None]
 
     def live(self) -> list[tuple[float, float]]:
-        """Return what arrays took."""
+        """Return the memory of arrays."""
         return [(s.at, s.live) for s in self.samples]
 
     def _look(self) -> None:

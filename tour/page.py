@@ -1,7 +1,7 @@
-"""The page that a tour writes: printed as it is written, and kept for the report.
+"""The page of a tour: printed as it is written, and kept for the report.
 
-What is printed is text only, so that a terminal, a pipe and a file show the same. The page knows what was said, not
-how a report shows it.
+The output is plain text, so that a terminal, a pipe and a file show the same. The page has the contents, not their
+appearance in a report.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Listing:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Lines that are shown as they are."""
+    """Preformatted lines."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: the first column to the left, the others to the right."""
+    """A table: the first column is left-aligned, the others are right-aligned."""
 
     head: list[str]
     rows: list[list[str]]
@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot, drawn for whatever width the report asks for."""
+    """A plot, drawn for the width that the report requests."""
 
     caption: str
     draw: Callable[[int], str]
@@ -56,7 +56,7 @@ Part = Paragraph | Listing | Drawing | Table | Figure
 
 @dataclass
 class Section:
-    """What stands under one heading."""
+    """The contents under one heading."""
 
     title: str
     parts: list[Part] = field(default_factory=list)
@@ -82,13 +82,13 @@ class Page:
         print(f"\n{textwrap.fill(text, WIDTH)}", flush=True)
 
     def drawing(self, text: str) -> None:
-        """Write lines as they are."""
+        """Write preformatted lines."""
         text = textwrap.dedent(text).strip("\n")
         self._keep(Drawing(text))
         _print_indented(text)
 
     def listing(self, *functions: Callable[..., object]) -> None:
-        """Write the bodies of functions: what the tour shows is what it runs."""
+        """Write the bodies of functions: the tour shows the code that it runs."""
         for function in functions:
             code = body(function)
             self._keep(Listing(code))
@@ -101,13 +101,13 @@ class Page:
         print(f"\n{laid_out(table)}", flush=True)
 
     def figure(self, caption: str, draw: Callable[[int], str], text: str = "") -> None:
-        """Keep a plot for the report; print what stands for it where there is only text."""
+        """Keep a plot for the report; print its text replacement."""
         self._keep(Figure(caption, draw))
         if text:
             _print_indented(textwrap.dedent(text).strip("\n"))
 
     def found(self, what: str, figure: str) -> None:
-        """Note a result for the summary."""
+        """Add a result to the summary."""
         self.findings.append((what, figure))
 
     def _keep(self, part: Part) -> None:
@@ -138,7 +138,7 @@ def laid_out(table: Table) -> str:
 
 
 def seconds(value: float) -> str:
-    """Write a duration in the unit that suits it."""
+    """Format a duration in a suitable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if abs(value) >= scale:
             return f"{value / scale:.2f} {unit}"

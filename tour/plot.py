@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from forerun.tour.svg import Canvas, Point, text_width
+from tour.svg import Canvas, Point, text_width
 
-# Below this width, names stand above what they name instead of beside it.
+# Below this width, labels are above their items instead of beside them.
 NARROW = 500
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, how long it is, and what is written at its end."""
+    """A bar: its name, its length, and the text at its end."""
 
     name: str
     value: float
@@ -34,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures, how its values are written, and whether it is logarithmic."""
+    """The label of an axis, the format of its values, and whether it is logarithmic."""
 
     name: str
     written: Callable[[float], str] = "{:g}".format
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time, in seconds."""
+    """A time interval, in seconds."""
 
     start: float
     end: float
@@ -52,7 +52,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a timeline."""
+    """A row of a timeline."""
 
     name: str
     spans: Sequence[Span]
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Vertex:
-    """A box of a graph: its lines of text, and the places in the list of the boxes it needs."""
+    """A box of a graph: its lines of text, and the indices of the boxes it depends on."""
 
     lines: Sequence[str]
     needs: Sequence[int]
@@ -81,7 +81,7 @@ def bars(width: int, label: str, rows: Sequence[Bar]) -> str:
             top += 14
         else:
             canvas.text((names - 12, top + 14), row.name, anchor="end")
-        # A bar too short to be seen would look like a missing one.
+        # A bar that is too short to see would look missing.
         long = max((width - names - values) * row.value / most, 1.5)
         canvas.box((names, top), (long, 18), row.colour, f"{row.name}: {row.text}")
         canvas.text((names + long + 6, top + 13), row.text, "faint")
@@ -89,7 +89,7 @@ def bars(width: int, label: str, rows: Sequence[Bar]) -> str:
 
 
 def thin(points: Sequence[Point], buckets: int) -> list[Point]:
-    """Keep the first, last, lowest and highest point of each of so many equal stretches: no peak is lost."""
+    """Keep the first, last, lowest and highest point of each of ``buckets`` equal intervals, to preserve peaks."""
     if len(points) <= 4 * buckets:
         return list(points)
     first, last = points[0][0], points[-1][0]
@@ -104,7 +104,7 @@ def thin(points: Sequence[Point], buckets: int) -> list[Point]:
 
 
 def highest(points: Sequence[Point], buckets: int) -> list[Point]:
-    """Return the highest point of each of so many equal stretches: the outline of what goes up and down quickly."""
+    """Return the highest point of each of ``buckets`` equal intervals: the envelope of a rapidly changing curve."""
     if len(points) <= buckets:
         return list(points)
     first, last = points[0][0], points[-1][0]
@@ -116,7 +116,7 @@ def highest(points: Sequence[Point], buckets: int) -> list[Point]:
 
 
 def powers(low: float, high: float, about: int) -> list[float]:
-    """Return powers of ten within a range of exponents, or round multiples of them where there are too few."""
+    """Return powers of ten within a range of exponents, or round multiples of them if there are too few."""
     whole = range(math.ceil(low), math.floor(high) + 1)
     if len(whole) >= 3:
         return [10.0**p for p in whole[:: -(-len(whole) // (about + 1))]]
@@ -125,7 +125,7 @@ def powers(low: float, high: float, about: int) -> list[float]:
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Return round values within a range, about as many as asked for."""
+    """Return round values within a range, about ``about`` of them."""
     if high <= low:
         return [low]
     rough = (high - low) / about
@@ -136,13 +136,13 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 class Scale:
-    """Maps values to places between two ends of a picture."""
+    """Maps values to positions between two ends of a picture."""
 
     def __init__(self, axis: Axis, values: Sequence[float], start: float, end: float, about: int) -> None:
         self.log = axis.log
         if axis.log:
             low, high = math.log10(min(values)), math.log10(max(values))
-            # A little air, so that no point lies on the frame.
+            # A margin, so that no point lies on the frame.
             air = max((high - low) * 0.06, 0.05)
             self.low, self.high = low - air, high + air
             self.ticks = powers(self.low, self.high, about)
@@ -156,7 +156,7 @@ class Scale:
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
-        """Return where a value goes."""
+        """Return the position of a value."""
         value = math.log10(value) if self.log else value
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
@@ -193,7 +193,7 @@ def curves(width: int, label: str, series: Sequence[Series], x: Axis, y: Axis) -
 
 
 def timeline(width: int, label: str, rows: Sequence[Row], kinds: Sequence[tuple[str, str]]) -> str:
-    """Draw when things happened, a row each; ``kinds`` pairs each kind of span with its colour."""
+    """Draw a timeline with one row each; ``kinds`` maps each kind of span to its colour."""
     colours = dict(kinds)
     canvas = Canvas(width, 0)
     top = canvas.legend(list(kinds), (0, 0), width) + 8
@@ -220,7 +220,7 @@ def timeline(width: int, label: str, rows: Sequence[Row], kinds: Sequence[tuple[
 
 
 def timeline_text(rows: Sequence[Row], marks: Sequence[tuple[str, str]], columns: int = 64) -> str:
-    """Draw the same with one character a stretch of time; ``marks`` pairs each kind of span with its character."""
+    """Draw a timeline with one character per time interval; ``marks`` maps each kind of span to its character."""
     characters = dict(marks)
     last = max(span.end for row in rows for span in row.spans)
     names = max(len(row.name) for row in rows)
@@ -237,7 +237,7 @@ def timeline_text(rows: Sequence[Row], marks: Sequence[tuple[str, str]], columns
 
 
 def graph(width: int, label: str, vertices: Sequence[Vertex]) -> str:
-    """Draw what needs what, from the top down: a box stands below everything it needs."""
+    """Draw dependencies from the top down: a box is below everything it depends on."""
     depths: list[int] = []
     for vertex in vertices:
         depths.append(max((depths[need] + 1 for need in vertex.needs), default=0))
@@ -248,7 +248,7 @@ def graph(width: int, label: str, vertices: Sequence[Vertex]) -> str:
     middles: dict[int, Point] = {}
     for depth, layer in enumerate(layers):
         for place, v in enumerate(layer):
-            # Boxes side by side share the width evenly, but do not drift apart on a wide page.
+            # Adjacent boxes share the width evenly, but stay close on a wide page.
             share = min(width / len(layer), 230.0)
             middles[v] = (width / 2 + (place - (len(layer) - 1) / 2) * share, depth * pitch + 2)
     for v, vertex in enumerate(vertices):

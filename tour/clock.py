@@ -1,4 +1,4 @@
-"""How the tour measures time: the best of a few runs, each begun with nothing left to do."""
+"""Time measurements of the tour: the best of a few runs, each started with an idle engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forerun import npx
 
 
 def once(work: Callable[[], object]) -> float:
-    """Return the seconds that one call takes, begun with nothing left to do."""
+    """Return the time of one call in seconds, started with an idle engine."""
     npx.waitall()
     start = time.perf_counter()
     work()
@@ -17,12 +17,12 @@ def once(work: Callable[[], object]) -> float:
 
 
 def best(work: Callable[[], object], runs: int = 3) -> float:
-    """Return the least of the seconds that several calls take: the one disturbed least."""
+    """Return the shortest time of several calls in seconds."""
     return min(once(work) for _ in range(runs))
 
 
 def issued_and_finished(work: Callable[[], object], runs: int = 3) -> tuple[float, float]:
-    """Return the seconds until a call is back and until all it asked for is done, of the run that was done first."""
+    """Return the times in seconds until a call returns and until all its work is done, for the fastest run."""
 
     def run() -> tuple[float, float]:
         npx.waitall()

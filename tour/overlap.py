@@ -1,7 +1,7 @@
-"""An exercise: let each batch overlap with the next and no other, and show on a timeline that it does.
+"""An exercise: let each batch overlap only with the next one, and show it on a timeline.
 
-There are two ends to a batch: its loss is there, and its update is done. The program notes when it submits and when it
-waits; a thread beside it waits for the one and the other of every batch and notes when they came.
+A batch has two ends: its loss is computed, and its update is done. The program records when it submits and when it
+waits; a separate thread waits for both ends of every batch and records their times.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forerun import autograd, np, npx
-from forerun.tour import plot
-from forerun.tour.page import Page
-from forerun.tour.training import Model, warmed_up
+from tour import plot
+from tour.page import Page
+from tour.training import Model, warmed_up
 
 BATCHES = 10
 QUICK_BATCHES = 5
@@ -31,7 +31,7 @@ MARKS = [(SUBMIT, "+"), (WAIT, "."), (FORWARD, "="), (REST, "#")]
 
 
 def train(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Submit one batch; return its loss, and a few numbers that are there when every parameter is updated."""
+    """Submit one batch; return its loss, and a few numbers that are computed when every parameter is updated."""
     X, y = np.random.normal(size=(1024, 512)), np.ones((1024,))
     with autograd.record():
         loss = model.loss(model.net(X), y)
@@ -43,7 +43,7 @@ def train(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Moment:
-    """An array, and when it was first known to be there."""
+    """An array, and the time at which it was first known to be computed."""
 
     def __init__(self, array: np.ndarray, notes: Notes) -> None:
         self.array = array
@@ -51,7 +51,7 @@ class Moment:
         self.at = float("inf")
 
     def wait_to_read(self) -> None:
-        """Wait for the array as the program, and note the wait."""
+        """Wait for the array in the program, and record the wait."""
         start = self.notes.now()
         self.watch()
         self.notes.waits.append((start, self.notes.now()))
@@ -59,13 +59,13 @@ class Moment:
     def watch(self) -> None:
         """Wait for the array."""
         self.array.wait_to_read()
-        # Whoever is told first knows that it has happened by then.
+        # The earliest observation is the best estimate.
         self.at = min(self.at, self.notes.now())
 
 
 @dataclass(frozen=True)
 class Batch:
-    """When one batch was submitted, from first line to last, and its two ends."""
+    """The times of one batch: begin and end of its submission, and its two ends."""
 
     begun: float
     submitted: float
@@ -74,7 +74,7 @@ class Batch:
 
 
 class Notes:
-    """Submits batches and notes when what happened, in seconds from the start."""
+    """Submits batches and records the times of events, in seconds from the start."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -89,7 +89,7 @@ class Notes:
         return time.perf_counter() - self._start
 
     def submit(self) -> Batch:
-        """Submit a batch, and have its ends watched."""
+        """Submit a batch, and watch its ends."""
         begun = self.now()
         loss, update = train(self.model)
         batch = Batch(begun, self.now(), Moment(loss, self), Moment(update, self))
@@ -99,9 +99,9 @@ class Notes:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Watch what is submitted inside, to its end."""
+        """Watch the batches submitted inside until they are done."""
         watcher = threading.Thread(target=self._watch, daemon=True)
-        # The watcher must not wait for the interpreter while the program is busy submitting.
+        # The watcher must not wait for the GIL while the program is busy submitting.
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-4)
         watcher.start()
@@ -136,7 +136,7 @@ def one_by_one(count: int, submit: Submit) -> None:
 
 
 def one_ahead(count: int, submit: Submit) -> None:
-    """Keep the losses; wait for one when another batch is already submitted behind it."""
+    """Keep the losses; wait for one after the next batch is submitted."""
     batches: list[Batch] = []
     for t in range(count):
         if t >= 2:
@@ -145,7 +145,7 @@ def one_ahead(count: int, submit: Submit) -> None:
 
 
 def one_whole_ahead(count: int, submit: Submit) -> None:
-    """Wait for the update instead, which is the end of all that a batch asks for."""
+    """Wait for the update instead, which is the last work of a batch."""
     batches: list[Batch] = []
     for t in range(count):
         if t >= 2:
@@ -162,7 +162,7 @@ LOOPS: list[tuple[str, Callable[[int, Submit], None]]] = [
 
 
 def measure(loop: Callable[[int, Submit], None], count: int) -> Notes:
-    """Run a loop under watch."""
+    """Run and watch a loop."""
     notes = Notes(warmed_up())
     with notes.watched():
         loop(count, notes.submit)
@@ -170,26 +170,26 @@ def measure(loop: Callable[[int, Submit], None], count: int) -> Notes:
 
 
 def apart(batches: list[Batch], end: Callable[[Batch], float]) -> str:
-    """Count for how many t the batch b(t) is over before b(t+2) begins."""
+    """Count the steps t for which batch b(t) ends before b(t+2) begins."""
     pairs = list(zip(batches, batches[2:], strict=False))
     return f"{sum(end(earlier) <= later.begun for earlier, later in pairs)} of {len(pairs)}"
 
 
 def overlapping(batches: list[Batch]) -> str:
-    """Count for how many t the batch b(t+1) begins before b(t) is over."""
+    """Count the steps t for which batch b(t+1) begins before b(t) ends."""
     pairs = list(itertools.pairwise(batches))
     return f"{sum(later.begun < earlier.update.at for earlier, later in pairs)} of {len(pairs)}"
 
 
 def most_at_once(batches: list[Batch]) -> int:
-    """Return how many batches were begun and not over, at most."""
+    """Return the maximum number of batches in flight."""
     return max(sum(b.begun <= moment.begun < b.update.at for b in batches) for moment in batches)
 
 
 def timeline(notes: Notes) -> list[plot.Row]:
     """Return the rows of a timeline: the program, then every batch."""
     waits = [plot.Span(start, end, WAIT) for start, end in notes.waits]
-    # Last, and so on top: a submission is short, and would be hidden by the wait beside it.
+    # Drawn last, on top: a submission is short, and the wait next to it would hide it.
     rows = [plot.Row("program", [*waits, *(plot.Span(b.begun, b.submitted, SUBMIT) for b in notes.batches)])]
     for t, b in enumerate(notes.batches):
         spans = [plot.Span(b.begun, b.loss.at, FORWARD), plot.Span(b.loss.at, b.update.at, REST)]
@@ -201,13 +201,13 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("7. Exercise: an overlap of one batch")
     page.say(
-        "How must the training loop change if b(t) is to be over before b(t+2) begins, while b(t+1) may overlap with "
-        "both? Keep what each batch gives, and before submitting a batch wait for the last but one:"
+        "How must the training loop change so that b(t) ends before b(t+2) begins, while b(t+1) may overlap with "
+        "both? Keep the loss of each batch, and before submitting a batch wait for the loss of the last but one:"
     )
     page.listing(one_ahead)
     page.say(
-        "A loss is only half of a batch: the walk back and the update come after it. Who means the whole batch waits "
-        "for its update, of which `submit` brings back a few numbers besides the loss:"
+        "A loss is only half of a batch: the backward pass and the update follow. To wait for the whole batch, wait"
+        " for its update; `submit` returns a few of its numbers besides the loss:"
     )
     page.listing(one_whole_ahead, train)
     count = QUICK_BATCHES if quick else BATCHES
@@ -235,10 +235,10 @@ def show(page: Page, quick: bool) -> None:
         ],
     )
     page.say(
-        "The columns say for how many t the batch b(t+1) began before b(t) was over; how many batches were begun and "
-        "not over at once, at most; and for how many t the loss of b(t) was there, and all of b(t) was done, in time: "
-        "before the program began with b(t+2). Even the "
-        "barrier of section 6 waits for half a batch: the walk back of b(t) may go on while b(t+1) is submitted."
+        "The columns show: for how many t the batch b(t+1) began before b(t) ended; the maximum number of batches "
+        "in flight; and for how many t the loss of b(t), and all of b(t), were done before the program began "
+        "b(t+2). Even the barrier of section 6 waits for half a batch only: the backward pass of b(t) may continue "
+        "while b(t+1) is submitted."
     )
     for name, notes in list(noted.items())[2:]:
         rows = timeline(notes)

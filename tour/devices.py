@@ -1,21 +1,21 @@
-"""An exercise: is a product on the CPU asynchronous, and what of a CPU and a GPU at once."""
+"""An exercise: whether a product on the CPU is asynchronous, and a CPU and a GPU used together."""
 
 from __future__ import annotations
 
 import functools
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.increments import short
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
+from tour import clock, plot
+from tour.increments import short
+from tour.page import Page, seconds
+from tour.progress import Progress
 
 SIDES = [64, 128, 256, 512, 1024, 1536]
 QUICK_SIDES = [64, 256, 1024]
 
 
 def multiply(a: np.ndarray) -> list[np.ndarray]:
-    """Multiply ten times, and keep what comes out."""
+    """Multiply ten times, and keep the results."""
     return [np.dot(a, a) for _ in range(10)]
 
 
@@ -23,8 +23,8 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("9. Exercise: on the CPU, and beside a GPU")
     page.say(
-        "Some libraries run ahead only on a GPU: on the CPU the caller multiplies by itself. Does the CPU's matrix "
-        "product run behind the program's back here? Ten products of one matrix, by its side:"
+        "Some libraries are asynchronous only on a GPU: on the CPU the caller computes the product itself. Is the "
+        "matrix product on the CPU asynchronous here? Ten products of one matrix, by its side:"
     )
     page.listing(multiply)
     sides = QUICK_SIDES if quick else SIDES
@@ -47,7 +47,7 @@ def show(page: Page, quick: bool) -> None:
         plot.Series("finished", [(side, finished) for side, _, finished in timed], "s0"),
     ]
     page.figure(
-        "Until the program has asked, and until it is answered. The gap between the lines is time it has for itself.",
+        "The times until the products are issued and finished. In between, the program can do other work.",
         functools.partial(
             plot.curves,
             label="time until ten products are issued and finished, against the side of the matrix",
@@ -57,4 +57,4 @@ def show(page: Page, quick: bool) -> None:
         ),
     )
     if not npx.num_gpus():
-        page.say("CPU and GPU at once: `npx.num_gpus()` is 0 here, so there is nothing to run beside the CPU.")
+        page.say("CPU and GPU together: `npx.num_gpus()` is 0 here, so there is no GPU to use.")

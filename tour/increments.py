@@ -1,7 +1,7 @@
-"""What running ahead is worth: many increments, waiting after each or only after the last.
+"""The benefit of running ahead: many increments, with a wait after each or only after the last.
 
-The measurements run in a process of their own, in which nothing is left out and nothing is fused, so that n increments
-are n executions: ``python -m forerun.tour.increments`` prints a line of JSON for every size.
+The measurements run in a separate process without dead-code elimination and fusion, so that n increments are n
+executions: ``python -m tour.increments`` prints one line of JSON per size.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.page import Page, seconds
-from forerun.tour.progress import Progress
+from tour import clock, plot
+from tour.page import Page, seconds
+from tour.progress import Progress
 
 SHAPES = [(1, 2), (10, 10), (32, 32), (100, 100), (200, 200), (500, 500), (1000, 1000)]
 QUICK_SHAPES = [(1, 2), (100, 100), (500, 500)]
 COUNT = 1000
-# The chapter's other editions count to this.
+# The number of increments in other editions of the chapter.
 MORE = 10_000
-# Sweeping the largest sizes would take minutes; what would be longer is left out.
+# Larger sizes would take minutes, so longer totals are skipped.
 LONGEST = 1.5
 PROBES = 100
-# Waking up after the gate takes a good part of what is shorter.
+# For shorter times, waking up after the gate would be a large part of the measurement.
 SHORTEST = 1e-3
 
 
@@ -49,28 +49,28 @@ def asynchronous(x: np.ndarray, count: int) -> None:
 
 
 class Parts(NamedTuple):
-    """The seconds that one increment spends in each of its three stations."""
+    """The time in seconds of each of the three stages of an increment."""
 
     submit: float
     execute: float
     give_back: float
 
     def hidden(self, count: int) -> float:
-        """Return what so many increments would take if submitting were always hidden behind executing."""
+        """Return the time of ``count`` increments if submission were always hidden behind execution."""
         return self.submit + count * self.execute + self.give_back
 
     def predicted(self, count: int) -> float:
-        """Return what so many increments should take when only the last is waited for."""
+        """Return the predicted time of ``count`` increments if only the last one is waited for."""
         slower = max(self.submit, self.execute)
         return self.submit + (count - 1) * slower + self.execute + self.give_back
 
     def backend_bound(self, count: int) -> bool:
-        """Return whether the engine, and not the program, sets the pace."""
+        """Return whether the engine, not the program, is the bottleneck."""
         return count * self.execute > (count - 1) * self.submit
 
 
 class Total(NamedTuple):
-    """The seconds that so many increments took, waiting after each and after the last."""
+    """The time in seconds of a number of increments, with a wait after each and after the last."""
 
     increments: int
     waiting: float
@@ -79,7 +79,7 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class Size:
-    """What was measured for arrays of one size; totals that would have taken too long are left out."""
+    """The measurements for arrays of one size, without totals that would take too long."""
 
     shape: tuple[int, int]
     parts: Parts
@@ -87,17 +87,17 @@ class Size:
 
     @property
     def elements(self) -> int:
-        """How many numbers an array has."""
+        """The number of elements."""
         return self.shape[0] * self.shape[1]
 
     @property
     def name(self) -> str:
-        """The shape as it is written."""
+        """The shape as text."""
         return f"{self.shape[0]} x {self.shape[1]}"
 
 
 def submit_time(x: np.ndarray) -> float:
-    """Issue a few increments into an idle engine: what is over when the loop is over is t1."""
+    """Submit a few increments to an idle engine: the time of the loop is t1."""
 
     def issue() -> None:
         for _ in range(PROBES):
@@ -107,7 +107,7 @@ def submit_time(x: np.ndarray) -> float:
 
 
 def execute_time(x: np.ndarray, gate: np.ndarray, count: int) -> float:
-    """Issue increments behind a slow product, then time them from the product's end: that is t2."""
+    """Submit increments behind a slow product, then time them from the end of the product: that is t2."""
     taken = []
     for _ in range(3):
         npx.waitall()
@@ -123,13 +123,13 @@ def execute_time(x: np.ndarray, gate: np.ndarray, count: int) -> float:
 
 
 def parts(x: np.ndarray, gate: np.ndarray) -> Parts:
-    """Estimate the three stations for arrays like x.
+    """Estimate the three stages for arrays like x.
 
-    What a synchronous increment takes beyond its submission bounds t2. Where the increments behind the gate are over
-    too soon to be timed, that bound is the estimate, and t3 is within it.
+    The time of a synchronous increment beyond its submission is an upper bound of t2. If the increments behind the gate
+    finish too soon to be timed, that bound is the estimate, and it includes t3.
     """
     whole = clock.best(lambda: synchronous(x, PROBES)) / PROBES
-    # Enough of them that waking up after the product does not count, and no more than a window holds.
+    # Enough increments that waking up after the product is negligible, and no more than fit into a window.
     count = min(max(int(0.03 / whole), PROBES), 4000)
     submit, execute = submit_time(x), execute_time(x, gate, count)
     rest = max(whole - submit, 0.0)
@@ -152,8 +152,8 @@ def measure(shape: tuple[int, int], gate: np.ndarray, quick: bool) -> Size:
 
 
 def sweep(quick: bool) -> Iterator[Size]:
-    """Measure every size in another process, in which the two switches are off from the start."""
-    command = [sys.executable, "-m", "forerun.tour.increments", *(["--quick"] if quick else [])]
+    """Measure every size in another process, with both settings off from the start."""
+    command = [sys.executable, "-m", "tour.increments", *(["--quick"] if quick else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -164,9 +164,9 @@ def sweep(quick: bool) -> Iterator[Size]:
 
 
 def crossing(sizes: Sequence[Size]) -> int | None:
-    """Return from how many elements on the engine sets the pace.
+    """Return the number of elements from which on the engine is the bottleneck.
 
-    Looked for from the largest size downwards: one odd measurement among the small ones decides nothing.
+    The search starts at the largest size, so that a single outlier among the small ones does not matter.
     """
     first = None
     for size in reversed(sizes):
@@ -177,7 +177,7 @@ def crossing(sizes: Sequence[Size]) -> int | None:
 
 
 def show_stations(page: Page, sizes: Sequence[Size]) -> None:
-    """Show what each station takes."""
+    """Show the times of the stages."""
     page.table(
         ["array", "t1 submit", "t2 execute", "t3 give back", f"{COUNT} t2 > {COUNT - 1} t1"],
         [
@@ -195,7 +195,7 @@ def show_stations(page: Page, sizes: Sequence[Size]) -> None:
         for name, colour, i in stations
     ]
     page.figure(
-        "What one increment takes on each side. Where the line of t2 lies above that of t1, the engine sets the pace.",
+        "The time of one increment in each stage. Where t2 is above t1, the engine is the bottleneck.",
         functools.partial(
             plot.curves,
             label="t1 and t2 against the size of the array",
@@ -207,7 +207,7 @@ def show_stations(page: Page, sizes: Sequence[Size]) -> None:
 
 
 def show_totals(page: Page, sizes: Sequence[Size]) -> None:
-    """Show what the loops take, and what the formula says with and without its condition."""
+    """Show the times of the loops, and the predictions of the formula with and without its condition."""
     page.table(
         ["array", "increments", "synchronous", "asynchronous", "gain", "slower side", "t1 + n t2 + t3"],
         [
@@ -255,10 +255,10 @@ def show(page: Page, quick: bool) -> None:
     page.say("Add one to an array many times over, waiting after each addition, and then only after the last:")
     page.listing(synchronous, asynchronous)
     page.say(
-        "Call t1 what it takes to submit one addition, t2 to execute it, t3 to give its result back. Waiting each "
-        "time, n additions take n (t1 + t2 + t3). Running ahead, submitting overlaps with executing and giving back "
-        "happens once, so they take about t1 + n t2 + t3. Measured with every addition executed on its own "
-        "(`FORERUN_DROP_DEAD=0`, `FORERUN_FUSE=0`):"
+        "Let t1 be the time to submit one addition, t2 the time to execute it, and t3 the time to return its "
+        "result. With a wait after each, n additions take n (t1 + t2 + t3). Without, submission overlaps with "
+        "execution and the result is returned once, so they take about t1 + n t2 + t3. Measured with every addition"
+        " executed separately (`FORERUN_DROP_DEAD=0`, `FORERUN_FUSE=0`):"
     )
     sizes = []
     with Progress("increments of every size", len(QUICK_SHAPES if quick else SHAPES)) as progress:
@@ -267,30 +267,31 @@ def show(page: Page, quick: bool) -> None:
             progress.step()
     show_stations(page, sizes)
     page.say(
-        f"Exercise: why does that sum need {COUNT} t2 > {COUNT - 1} t1? Because it charges nothing for submitting but "
-        "the first time. That is right only while the engine is the slower side and always finds the next addition "
-        "waiting. If the engine is the faster side it runs dry between two submissions, and what counts is how "
-        "fast the program asks: the loop takes about n t1. Below, the loops, what the slower side alone "
-        "would take, and the sum as it stands; where the condition fails, the sum promises too much:"
+        f"Exercise: why does that formula require {COUNT} t2 > {COUNT - 1} t1? Because it counts submission only "
+        "once. That is correct only if the engine is slower than the program and always finds the next addition in "
+        "the queue. If the engine is faster, it is idle between two submissions, and the submission rate limits the"
+        " loop: it takes about n t1. The table below shows the loops, the time of the slower side alone, and the "
+        "formula; where the condition fails, the formula predicts too little time:"
     )
     show_totals(page, sizes)
     first = crossing(sizes)
     if first is None:
-        page.say("On this machine submitting was the slower side up to the largest size: the program set the pace.")
+        page.say("On this machine submission was slower than execution at every size: the program was the bottleneck.")
     else:
         page.say(
-            f"Here {COUNT} t2 > {COUNT - 1} t1 holds from {first} elements on, of the sizes tried. There the engine "
-            "sets the pace and submitting is hidden behind it; below, the program does, and the engine waits for work."
+            f"Here {COUNT} t2 > {COUNT - 1} t1 holds from {first} elements on, among the tested sizes. There the "
+            "engine is the bottleneck and hides the submission; for smaller arrays the program is, and the engine "
+            "waits for work."
         )
     x = np.ones((1, 2))
     page.say(
-        f"With both switches back on, nobody looks at any but the last of {MORE} additions, and the loop takes "
+        f"With both settings back on, only the last of {MORE} additions is read, and the loop takes "
         f"{seconds(clock.best(lambda: asynchronous(x, MORE)))}."
     )
 
 
 def main() -> None:
-    """Measure every size, and print each as it is done."""
+    """Measure every size, and print each result at once."""
     quick = "--quick" in sys.argv
     gate = np.random.normal(size=(1000, 1000)) * 0.03
     for shape in QUICK_SHAPES if quick else SHAPES:
@@ -298,6 +299,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Read when the engine starts, which is at the first array.
+    # The engine reads these when it starts, at the first array.
     os.environ.update(FORERUN_DROP_DEAD="0", FORERUN_FUSE="0")
     main()

@@ -1,4 +1,4 @@
-"""A bar for parts that take a while: shown in a terminal, wiped when the part is over, absent anywhere else."""
+"""A progress bar for parts that take a while: shown in terminals only, and removed at the end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from typing import TextIO
 
 COLUMNS = 30
-# Drawing more often than the eye can follow would cost the loop that is being measured.
+# Drawing more often than necessary would slow down the measured loop.
 PAUSE = 0.1
 
 
 class Progress:
-    """Use it in a ``with`` statement; call ``step`` whenever a piece is done."""
+    """A context manager; call ``step`` after each piece of work."""
 
     def __init__(self, name: str, total: int, stream: TextIO | None = None) -> None:
         self.name = name
@@ -28,13 +28,13 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Wipe the bar."""
+        """Remove the bar."""
         if self._shown:
             self.stream.write("\r\x1b[K")
             self.stream.flush()
 
     def step(self) -> None:
-        """Count a piece."""
+        """Count a piece of work."""
         self.done += 1
         self._draw()
 

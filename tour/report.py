@@ -1,6 +1,6 @@
-"""A page as one HTML file: no script, nothing to load, light or dark as the reader's system is.
+"""A page as one HTML file: no scripts, no external files, and a light or dark theme as the reader's system prefers.
 
-The text is well-formed XML as well, so that it can be read back by a plain parser.
+The file is also well-formed XML, so that a plain parser can read it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import tokenize
 from html import escape
 
-from forerun.tour.page import Drawing, Figure, Listing, Page, Paragraph, Part, Section, Table
+from tour.page import Drawing, Figure, Listing, Page, Paragraph, Part, Section, Table
 
 WIDE, NARROW = 760, 344
 
@@ -112,12 +112,12 @@ def html(page: Page) -> str:
 
 
 def anchor(section: Section) -> str:
-    """Return the name by which links find a section."""
+    """Return the anchor of a section."""
     return re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
 
 
 def parts(section: Section) -> str:
-    """Return what stands under a heading."""
+    """Return the contents under a heading."""
     return "\n".join(part(p) for p in section.parts)
 
 
@@ -160,7 +160,7 @@ def highlighted(code: str) -> str:
             out.append(escape(lines[row - 1][column:end_column]))
         column = end_column
 
-    # A body taken out of its function may hold a return, which the tokenizer does not mind.
+    # A function body may contain a return statement, which the tokenizer accepts.
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         kind = _kind(token)
         if kind:
@@ -176,7 +176,7 @@ def _kind(token: tokenize.TokenInfo) -> str:
         return "note"
     if token.type == tokenize.NUMBER:
         return "number"
-    # From Python 3.12 on, the pieces of an f-string are tokens of their own kinds, and stay as they are.
+    # From Python 3.12 on, the parts of an f-string are separate tokens; they are not highlighted.
     if token.type == tokenize.STRING:
         return "string"
     return "word" if token.type == tokenize.NAME and keyword.iskeyword(token.string) else ""

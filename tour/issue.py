@@ -1,4 +1,4 @@
-"""Issuing work against finishing it: ten random matrices, each multiplied by itself."""
+"""Submission compared with completion: ten random matrices, each multiplied by itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 import numpy
 
 from forerun import np, npx
-from forerun.tour import clock, plot
-from forerun.tour.page import Page, seconds
+from tour import clock, plot
+from tour.page import Page, seconds
 
 SIZE = (1000, 1000)
 
@@ -21,7 +21,7 @@ def with_numpy() -> None:
 
 
 def with_numpy_float32() -> None:
-    """Compute with NumPy in the precision that Forerun uses by default."""
+    """Compute with NumPy in Forerun's default precision."""
     generator = numpy.random.default_rng()
     for _ in range(10):
         a = generator.standard_normal(SIZE, dtype=numpy.float32)
@@ -29,7 +29,7 @@ def with_numpy_float32() -> None:
 
 
 def with_forerun() -> list[np.ndarray]:
-    """Issue the same with Forerun, and keep what comes out."""
+    """Submit the same with Forerun, and keep the results."""
     kept = []
     for _ in range(10):
         a = np.random.normal(size=SIZE)
@@ -38,7 +38,7 @@ def with_forerun() -> list[np.ndarray]:
 
 
 def without_keeping() -> None:
-    """Issue the same with Forerun, and let each product go."""
+    """Submit the same with Forerun, and drop each product."""
     for _ in range(10):
         a = np.random.normal(size=SIZE)
         np.dot(a, a)
@@ -48,13 +48,13 @@ def without_keeping() -> None:
 def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("1. Issued is not finished")
-    page.say("Ten times, draw a matrix of a thousand by a thousand and multiply it by itself:")
+    page.say("Ten times, draw a 1000 x 1000 matrix and multiply it by itself:")
     page.listing(with_forerun)
     page.say(
-        "The loop is over long before the products are there. Each call only hands a record to the engine and comes "
-        "back with a handle; `npx.waitall()` is where this program finally waits. NumPy has no such gap: when its loop "
-        "is over, so is its work. A stopwatch around a loop without a barrier therefore says how fast a program asks, "
-        "not how fast it is answered."
+        "The loop ends long before the products are computed. Each call only submits a record to the engine and "
+        "returns a handle; `npx.waitall()` is where this program waits. NumPy has no such gap: when its loop ends, "
+        "its work is done. Timing a loop without a barrier therefore measures how fast a program submits work, not "
+        "how fast the work is done."
     )
     runs = 1 if quick else 3
     with_forerun()
@@ -72,14 +72,14 @@ def show(page: Page, quick: bool) -> None:
     )
     shown = [plot.Bar(name, took, f"{took:.4f} s", colour) for name, took, colour in timed]
     page.figure(
-        "Ten draws and ten products. The bar of what was issued is there, and is short.",
+        "Ten draws and ten products. The bar for the submission is very short.",
         functools.partial(plot.bars, label="seconds until issued and until finished", rows=shown),
     )
     page.found("ten products: issued after", seconds(issued))
     page.found("ten products: finished after", seconds(finished))
     unkept = clock.best(without_keeping, runs)
     page.say(
-        "All ten products were kept above, so all ten were computed. When a program lets a result go before anything "
-        f"has looked at it, the engine may leave it out: the same loop without the list took {seconds(unkept)}. "
+        "All ten products were kept above, so all ten were computed. If a program drops a result before anything "
+        f"has read it, the engine may skip its computation: the same loop without the list took {seconds(unkept)}. "
         "`FORERUN_DROP_DEAD=0` turns that off."
     )

@@ -1,4 +1,4 @@
-"""An exercise: `waitall` against `wait_to_read`, on a result in the middle of what was submitted."""
+"""An exercise: `waitall` compared with `wait_to_read`, for an intermediate result."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import functools
 import time
 
 from forerun import np, npx
-from forerun.tour import plot
-from forerun.tour.page import Page
-from forerun.tour.progress import Progress
+from tour import plot
+from tour.page import Page
+from tour.progress import Progress
 
 CHAIN = 12
 
 
 def chain(a: np.ndarray) -> list[np.ndarray]:
-    """Multiply again and again, and keep every product."""
+    """Multiply repeatedly, and keep every product."""
     products = [np.dot(a, a)]
     for _ in range(CHAIN - 1):
         products.append(np.dot(products[-1], a))
@@ -22,7 +22,7 @@ def chain(a: np.ndarray) -> list[np.ndarray]:
 
 
 def measure(a: np.ndarray, place: int) -> tuple[float, float]:
-    """Return the seconds until one product of a chain is there, and until all are."""
+    """Return the times in seconds until one product of a chain is computed, and until all are."""
     npx.waitall()
     start = time.perf_counter()
     products = chain(a)
@@ -38,8 +38,8 @@ def show(page: Page, quick: bool) -> None:
     """Show the section."""
     page.title("8. Exercise: waiting in the middle")
     page.say(
-        f"Submit a chain of {CHAIN} products, wait for one of them, then for all. What is behind the one that was "
-        "waited for goes on while the program already has its result:"
+        f"Submit a chain of {CHAIN} products, wait for one of them, then for all. The products after it continue "
+        "while the program already has its result:"
     )
     page.listing(chain)
     a = np.random.normal(size=(1000, 1000)) * 0.03
@@ -60,7 +60,7 @@ def show(page: Page, quick: bool) -> None:
         plot.Series("waitall", [(n, late) for n, _, late in timed], "s1"),
     ]
     page.figure(
-        "The wait for one product grows with what it needs; the wait for all is the same whichever comes first.",
+        "The wait for one product grows with its number of dependencies; the total time is the same.",
         functools.partial(
             plot.curves,
             label="seconds until the n-th product of a chain is there",
