@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import typing as _typing
 
-from forerun import _attention, _control, _forerun, _layers, _masked, _pointwise_npx, _recurrent, _routines_npx, _sequences
+from forerun import (
+    _attention,
+    _control,
+    _forerun,
+    _layers,
+    _masked,
+    _pointwise_npx,
+    _recurrent,
+    _routines_npx,
+    _sequences,
+)
 from forerun import _npx_random as random
 from forerun._attention import *  # noqa: F403
 from forerun._control import *  # noqa: F403
