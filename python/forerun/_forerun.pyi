@@ -434,17 +434,10 @@ def log_softmax(x: ArrayLike, axis: SupportsIndex) -> ndarray: ...
 def activation(x: ArrayLike, kind: str, slope: float = 0.25) -> ndarray: ...
 def dropout(x: ArrayLike, p: float, axes: ShapeLike, training: builtins.bool) -> ndarray: ...
 def recurrent(
-    x: ndarray,
-    weights: Sequence[Sequence[ndarray]],
-    mode: str,
-    bidirectional: builtins.bool,
-    dropout: float,
-    training: builtins.bool,
-    state: ndarray | None = None,
-    cell: ndarray | None = None,
-    lengths: ndarray | None = None,
+    x: ndarray, weights: Sequence[Sequence[ndarray]], mode: str, bidirectional: builtins.bool, dropout: float,
+    training: builtins.bool, state: ndarray | None = None, cell: ndarray | None = None, lengths: ndarray | None = None,
     states: builtins.bool = False,
-) -> list[ndarray]: ...
+) -> list[ndarray]: ...  # fmt: skip
 def fully_connected(x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, flatten: builtins.bool) -> ndarray: ...
 def layer_norm(x: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: SupportsIndex, eps: float) -> ndarray: ...
 def batch_norm(

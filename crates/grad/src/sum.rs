@@ -38,10 +38,12 @@ impl Sum {
             Some((meta, offset)) => through_view(&grad, &meta.layout, *offset, base, loc)?,
             None => grad,
         };
-        (self.whole, self.own) = match self.whole.take() {
-            Some(so_far) => (Some(ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?), true),
-            None => (Some(grad), false),
-        };
+        if let Some(so_far) = self.whole.take() {
+            let both = ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?;
+            (self.whole, self.own) = (Some(both), true);
+        } else {
+            (self.whole, self.own) = (Some(grad), false);
+        }
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Attention backward: scores are computed again, tile by tile.
 
+use super::kernel::{Arrays, BLOCK, TILE};
 use super::scores::{Exponentials, Inner, Prepare, Slopes};
-use super::{Arrays, BLOCK, TILE};
 use crate::pointwise::Shared;
 use crate::product::{Packed, Start, Vector};
 use crate::reduce::Element;

@@ -1,7 +1,7 @@
 //! Attention forward: softmax tile by tile. When a tile has a larger score than those before, what was summed so far is scaled down.
 
+use super::kernel::{Arrays, BLOCK, TILE};
 use super::scores::{Exponentials, Prepare, Scaled};
-use super::{Arrays, BLOCK, TILE};
 use crate::pointwise::Shared;
 use crate::product::{Packed, Start, Vector};
 use crate::reduce::Element;

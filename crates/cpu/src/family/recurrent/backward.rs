@@ -1,7 +1,7 @@
 //! The scan backward: from the last step taken to the first.
 
 use super::forward::tanh;
-use super::{Projection, each_piece, is_over};
+use super::kernel::{Projection, each_piece, is_over};
 use crate::pointwise::Shared;
 use crate::product::{Packed, Start, Vector, load, store};
 use crate::simd::{Set, Work};

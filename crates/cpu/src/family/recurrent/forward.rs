@@ -1,6 +1,6 @@
 //! The scan forward.
 
-use super::{Projection, each_piece, is_over};
+use super::kernel::{Projection, each_piece, is_over};
 use crate::pointwise::Shared;
 use crate::product::{Packed, Start, Vector, load, store};
 use crate::simd::{Set, Work};

@@ -1,6 +1,7 @@
 //! From the addresses of a scan to typed slices; half floats are widened to single precision and rounded at the end.
 
-use super::{backward, forward, lengths};
+use super::kernel::lengths;
+use super::{backward, forward};
 use crate::product::Vector;
 use crate::routine::call::{Args, Element};
 use crate::simd::Set;
