@@ -48,20 +48,21 @@ impl Simulated {
         Simulated { number, backend: CpuBackend::new(), shared }
     }
 
-    fn refuse_if_lost(&self) -> Result<()> {
-        refuse_if_lost(&self.shared, self.number)
+    fn check_not_lost(&self) -> Result<()> {
+        check_not_lost(&self.shared, self.number)
     }
 
     /// Enqueues a copy on its lane.
     fn copy(&self, direction: Lane, from: *mut u8, to: *mut u8, bytes: usize) -> Result<Lane> {
-        self.refuse_if_lost()?;
+        self.check_not_lost()?;
         let lane = self.copy_lane(direction, bytes);
         self.shared.enqueue(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
         Ok(lane)
     }
 }
 
-fn refuse_if_lost(shared: &Shared, number: usize) -> Result<()> {
+/// Fails if the device is lost: this is a forked process, where its threads are gone.
+fn check_not_lost(shared: &Shared, number: usize) -> Result<()> {
     match shared.is_lost() {
         true => Err(Error::new(ErrorKind::Runtime, format!("gpu({number}) cannot be used in a forked process"))),
         false => Ok(()),
@@ -78,7 +79,7 @@ struct SimKernel {
 
 impl DeviceKernel for SimKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
-        refuse_if_lost(&self.shared, self.number)?;
+        check_not_lost(&self.shared, self.number)?;
         let command = Command::Run {
             kernel: Arc::clone(&self.executable),
             inputs: io.inputs.iter().map(|address| Address(address.cast_mut())).collect(),
