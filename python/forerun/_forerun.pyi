@@ -434,6 +434,40 @@ def log_softmax(x: ArrayLike, axis: SupportsIndex) -> ndarray: ...
 def activation(x: ArrayLike, kind: str, slope: float = 0.25) -> ndarray: ...
 def dropout(x: ArrayLike, p: float, axes: ShapeLike, training: builtins.bool) -> ndarray: ...
 def fully_connected(x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, flatten: builtins.bool) -> ndarray: ...
+def convolution(
+    x: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: SupportsIndex,
+    channels_last: builtins.bool,
+) -> ndarray: ...
+def deconvolution(
+    x: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    extents: Sequence[int],
+    adjust: Sequence[int],
+    groups: SupportsIndex,
+    channels_last: builtins.bool,
+) -> ndarray: ...
+def pooling(
+    x: ArrayLike,
+    kind: str,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    p: float,
+    count_padding: builtins.bool,
+    ceil: builtins.bool,
+    adaptive: builtins.bool,
+    channels_last: builtins.bool,
+) -> ndarray: ...
 def layer_norm(x: ArrayLike, gamma: ArrayLike, beta: ArrayLike, axis: SupportsIndex, eps: float) -> ndarray: ...
 def batch_norm(
     x: ArrayLike,

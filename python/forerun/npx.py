@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typing as _typing
 
-from forerun import _forerun, _layers, _pointwise_npx, _routines_npx, _sequences
+from forerun import _forerun, _images, _layers, _pointwise_npx, _routines_npx, _sequences
 from forerun import _npx_random as random
 from forerun._files import load, save
 from forerun._forerun import Device
+from forerun._images import *  # noqa: F403
 from forerun._layers import *  # noqa: F403
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
@@ -32,6 +33,7 @@ __all__ = [
     "set_np",
     "waitall",
 ]
+__all__ += _images.__all__
 __all__ += _layers.__all__
 __all__ += _pointwise_npx.__all__
 __all__ += _routines_npx.__all__

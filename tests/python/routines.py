@@ -152,7 +152,145 @@ def in_intervals(edges: Any, x: Any, even: bool) -> Any:
     return numpy.bincount(places[(places >= 0) & (places < len(edges) - 1)], minlength=len(edges) - 1)
 
 
+def first_channels(x: Any, channels_last: bool) -> Any:
+    return numpy.moveaxis(x, -1, 1) if channels_last else x
+
+
+def taps(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, output: Any) -> Any:
+    """Go through the elements of a kernel: where each is, and what windows of padded images have there."""
+    around = numpy.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    for tap in numpy.ndindex(*kernel):
+        first = [k * d for k, d in zip(tap, dilation, strict=True)]
+        yield (
+            tap,
+            around[(..., *(slice(f, f + (o - 1) * s + 1, s) for f, o, s in zip(first, output, stride, strict=True)))],
+        )
+
+
+def split(x: Any, groups: int, axis: int) -> Any:
+    return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+
+
+def convolution(
+    x: Any, w: Any, stride: Any, padding: Any, dilation: Any, extents: Any, groups: int, channels_last: bool
+) -> Any:
+    x, w = first_channels(x, channels_last), first_channels(w, channels_last)
+    reach = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
+    output = [(n + 2 * p - r) // s + 1 for n, p, r, s in zip(x.shape[2:], padding, reach, stride, strict=True)]
+    made = numpy.zeros((len(x), groups, w.shape[0] // groups, *output))
+    filters = split(w, groups, 0)
+    for tap, part in taps(x, w.shape[2:], stride, padding, dilation, output):
+        made += numpy.einsum("ngc...,gfc->ngf...", split(part, groups, 1), filters[(..., *tap)])
+    made = made.reshape(len(x), w.shape[0], *output)
+    return numpy.moveaxis(made, 1, -1) if channels_last else made
+
+
+def convolution_transpose(
+    y: Any, w: Any, stride: Any, padding: Any, dilation: Any, extents: Any, groups: int, channels_last: bool
+) -> Any:
+    y, w = first_channels(y, channels_last), first_channels(w, channels_last)
+    around = numpy.zeros((len(y), groups * w.shape[1], *(n + 2 * p for n, p in zip(extents, padding, strict=True))))
+    nothing, filters = [0] * len(padding), split(w, groups, 0)
+    for tap, part in taps(around, w.shape[2:], stride, nothing, dilation, y.shape[2:]):
+        made = numpy.einsum("ngf...,gfc->ngc...", split(y, groups, 1), filters[(..., *tap)]).reshape(part.shape)
+        first = [k * d for k, d in zip(tap, dilation, strict=True)]
+        steps = zip(first, y.shape[2:], stride, strict=True)
+        around[(..., *(slice(f, f + (o - 1) * s + 1, s) for f, o, s in steps))] += made
+    made = around[(..., *(slice(p, p + n) for n, p in zip(extents, padding, strict=True)))]
+    return numpy.moveaxis(made, 1, -1) if channels_last else made
+
+
+def convolution_weight(
+    y: Any, x: Any, stride: Any, padding: Any, dilation: Any, extents: Any, groups: int, channels_last: bool
+) -> Any:
+    y, x = first_channels(y, channels_last), first_channels(x, channels_last)
+    made = numpy.zeros((y.shape[1], x.shape[1] // groups, *extents))
+    for tap, part in taps(x, extents, stride, padding, dilation, y.shape[2:]):
+        windows = (split(each.reshape(*each.shape[:2], -1), groups, 1) for each in (y, part))
+        product = numpy.einsum("ngfo,ngco->gfc", *windows)
+        made[(..., *tap)] = product.reshape(made.shape[:2])
+    return numpy.moveaxis(made, 1, -1) if channels_last else made
+
+
+def spans(extent: int, axis: int, pool: dict[str, Any]) -> list[tuple[int, int, int]]:
+    """Find first element, end and divisor of each window along an axis."""
+    kernel, divisor = pool["kernel"][axis], pool["divisor"]
+    if pool["adaptive"]:
+        ends = [(i * extent // kernel, -(-(i + 1) * extent // kernel)) for i in range(kernel)]
+        return [(first, end, end - first if divisor else 1) for first, end in ends]
+    stride, padding = pool["stride"][axis], pool["padding"][axis]
+    found, start = [], -padding
+    while start + kernel <= extent + padding or (pool["ceil"] and start < extent):
+        last = start - stride + kernel >= extent + padding and found
+        if last:
+            break
+        first, end = max(start, 0), min(start + kernel, extent)
+        count = {0: 1, 1: min(start + kernel, extent + padding) - start, 2: end - first}[divisor]
+        found.append((first, end, count))
+        start += stride
+    return found
+
+
+def pooled(x: Any, pool: dict[str, Any]) -> Any:
+    """Go through the windows of images with channels first: their place, elements and divisor."""
+    all_spans = [spans(extent, axis, pool) for axis, extent in enumerate(x.shape[2:])]
+    for place in numpy.ndindex(*map(len, all_spans)):
+        window = [all_spans[axis][i] for axis, i in enumerate(place)]
+        part = (..., *(slice(first, end) for first, end, _ in window))
+        yield (..., *place), part, math.prod(count for _, _, count in window)
+
+
+def counts(x: Any, pool: dict[str, Any]) -> list[int]:
+    return [len(spans(extent, axis, pool)) for axis, extent in enumerate(x.shape[2:])]
+
+
+def pooling(back: bool, largest: bool) -> Callable[..., Any]:
+    def call(x: Any, keys: Any = None, **pool: Any) -> Any:
+        last = pool["channels_last"]
+        x = first_channels(x, last)
+        images = first_channels(keys, last) if largest else numpy.zeros((*x.shape[:2], *pool["extents"])) if back else x
+        made = numpy.zeros(images.shape if back else (*images.shape[:2], *counts(images, pool)))
+        for place, part, divisor in pooled(images, pool):
+            window = images[part].reshape(*images.shape[:2], -1)
+            first = numpy.eye(window.shape[-1])[window.argmax(-1)] if largest else None
+            hot = numpy.full(window.shape, 1 / divisor) if first is None else first
+            if back:
+                made[part] += (hot * x[place][..., None]).reshape(images[part].shape)
+            else:
+                made[place] = (hot * x[part].reshape(window.shape)).sum(-1)
+        return numpy.moveaxis(made, 1, -1) if last else made
+
+    return call
+
+
+def channels(x: Any, axis: int) -> Any:
+    """Put channels first and all other axes into one."""
+    first = numpy.moveaxis(x, axis, 0)
+    return first.reshape(len(first), -1)
+
+
+def batch_norm_apply(x: Any, gamma: Any, beta: Any, moments: Any, axis: int, epsilon: float, fix_gamma: bool) -> Any:
+    shape = [-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]
+    mean, variance, gamma, beta = (v.reshape(shape) for v in (*moments, gamma, beta))
+    return (x - mean) / numpy.sqrt(variance + epsilon) * (1 if fix_gamma else gamma) + beta
+
+
+def batch_norm_sums(grad: Any, x: Any, moments: Any, axis: int) -> Any:
+    grad, x = channels(grad, axis), channels(x, axis)
+    return numpy.stack([grad.sum(1), (grad * (x - moments[0][:, None])).sum(1)])
+
+
 ROUTINES: dict[str, Callable[..., Any]] = {
+    "batch_moments": lambda x, axis: numpy.stack([channels(x, axis).mean(1), channels(x, axis).var(1)]),
+    "batch_norm_apply": batch_norm_apply,
+    "batch_norm_sums": batch_norm_sums,
+    "convolution": convolution,
+    "convolution_transpose": convolution_transpose,
+    "convolution_weight": convolution_weight,
+    "max_pool": pooling(back=False, largest=True),
+    "max_pool_back": pooling(back=True, largest=True),
+    "average_pool": pooling(back=False, largest=False),
+    "average_pool_back": pooling(back=True, largest=False),
     "sort": ordered(numpy.take_along_axis),
     "argsort": ordered(lambda x, places, axis: places),
     "cumsum": lambda x, axis: numpy.cumsum(x, axis, dtype=x.dtype),

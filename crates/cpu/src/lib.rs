@@ -4,6 +4,7 @@ mod backend;
 mod bulk;
 mod casts;
 mod complex;
+mod convolution;
 mod copy;
 mod each;
 mod family;

@@ -46,7 +46,7 @@ impl Repository {
                 paths.insert(table.to_owned());
             }
         }
-        for folder in ["docs", "docs/conformance", INTERNALS] {
+        for folder in ["docs", "docs/conformance", "docs/layers", INTERNALS] {
             for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 if folder == INTERNALS {

@@ -1,13 +1,15 @@
 //! Composite normalisations: softmax, log-softmax, layer norm and batch norm.
 
+use crate::Index;
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
 use crate::ops::write::in_place_of;
-use crate::ops::{copy, mean, routine};
+use crate::ops::{copy, index, mean, routine};
 use crate::runtime::devices;
 use forerun_base::{Loc, Result};
+use forerun_ops::batch_norm::Apply;
 use forerun_ops::normalise::Layer;
-use forerun_ops::{Normalise, Point, ReduceKind, Routine};
+use forerun_ops::{AlongAxis, BatchNorm, Normalise, Point, ReduceKind, Routine};
 
 /// Exponentials along an axis, divided by their sum.
 pub fn softmax(x: &Array, axis: isize, loc: Loc) -> Result<Array> {
@@ -101,6 +103,16 @@ fn scaled(
     t.two(Point::Add, &y, beta)
 }
 
+/// Whether there are kernels for the channels: of one dtype, on a device that has them.
+fn in_channels(inputs: &[&Array; 3]) -> bool {
+    let x = inputs[0];
+    let given = [(x.dtype(), x.meta().shape())];
+    x.size() > 0
+        && BatchNorm::fits(x.dtype())
+        && inputs.iter().all(|other| other.dtype() == x.dtype())
+        && devices::of(x.device()).is_none_or(|own| own.accelerator.runs(Routine::BatchNorm(BatchNorm::Apply), &given))
+}
+
 /// Options of [`batch_norm`].
 #[derive(Clone, Copy, Debug)]
 pub struct BatchNormOptions {
@@ -140,9 +152,20 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc:
     let running =
         [t.lay("running_mean", channels.mean, &shape, axis)?, t.lay("running_var", channels.variance, &shape, axis)?];
     let x = t.float(x)?;
+    let inputs = [&*x, channels.gamma, channels.beta];
+    let fused = how.training && in_channels(&inputs);
+    let mut rows = None;
     let [mean, variance] = if how.training {
         let others: Vec<isize> = (0..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
-        let (mean, variance) = moments(t, &x, &others)?;
+        let (mean, variance) = if fused {
+            let moments = routine(BatchNorm::Moments, &[&x], &AlongAxis { axis: axis as isize }, loc)?;
+            let row = |i: isize| t.lay("moments", &index(&moments, &[Index::At(i)])?, &shape, axis);
+            let both = (row(0)?, row(1)?);
+            rows = Some(moments);
+            both
+        } else {
+            moments(t, &x, &others)?
+        };
         for (running, batch) in running.iter().zip([&mean, &variance]) {
             // Running statistics are not learned: they are detached from the tape, which would otherwise grow with
             // every batch.
@@ -154,6 +177,11 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc:
     } else {
         running
     };
+    if let Some(moments) = rows {
+        let how = Apply { axis: axis as isize, epsilon: how.eps, fix_gamma: how.fix_gamma };
+        let y = routine(BatchNorm::Apply, &[&x, channels.gamma, channels.beta, &moments], &how, loc)?;
+        return Ok([y, mean, variance]);
+    }
     let gamma = (!how.fix_gamma).then_some(&gamma);
     let y = scaled(t, &x, [&mean, &variance], gamma, &beta, how.eps)?;
     Ok([y, mean, variance])

@@ -1,13 +1,17 @@
 //! The layers.
 
+mod convolution;
 mod dense;
 mod embedding;
 mod normalise;
 mod plain;
+mod pooling;
 mod sequential;
 
+pub use convolution::{Conv, ConvTranspose};
 pub use dense::Dense;
 pub use embedding::Embedding;
 pub use normalise::{BatchNorm, LayerNorm};
 pub use plain::{Dropout, Flatten};
+pub use pooling::{GlobalPooling, Pooling};
 pub use sequential::Sequential;

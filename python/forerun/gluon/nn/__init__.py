@@ -18,20 +18,51 @@ from forerun.gluon.nn.containers import (
     Lambda,
     Sequential,
 )
-from forerun.gluon.nn.norms import BatchNorm, LayerNorm
+from forerun.gluon.nn.convolutions import Conv1D, Conv2D, Conv3D
+from forerun.gluon.nn.norms import BatchNorm, LayerNorm, SyncBatchNorm
+from forerun.gluon.nn.pooling import (
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalAvgPool3D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+)
+from forerun.gluon.nn.transposed import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 __all__ = [
     "ELU",
     "GELU",
     "SELU",
     "Activation",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
     "BatchNorm",
     "Block",
     "Concatenate",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
     "Dense",
     "Dropout",
     "Embedding",
     "Flatten",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
     "HybridBlock",
     "HybridConcatenate",
     "HybridLambda",
@@ -40,9 +71,13 @@ __all__ = [
     "Lambda",
     "LayerNorm",
     "LeakyReLU",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
     "Sequential",
     "SiLU",
     "Swish",
+    "SyncBatchNorm",
 ]
 
 # Type checkers must report missing names.

@@ -10,7 +10,7 @@ from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer
 
-__all__ = ["BatchNorm", "LayerNorm"]
+__all__ = ["BatchNorm", "LayerNorm", "SyncBatchNorm"]
 
 
 class LayerNorm(HybridBlock):
@@ -165,6 +165,65 @@ class BatchNorm(HybridBlock):
             f"{type(self).__name__}(axis={self._axis}, eps={self._epsilon}, momentum={self._momentum},"
             f" fix_gamma={not self._scale}, use_global_stats={self._use_global_stats},"
             f" in_channels={(self.gamma.shape or (-1,))[0]})"
+        )
+
+
+class SyncBatchNorm(BatchNorm):
+    """Batch normalisation across devices; on one device it is :class:`BatchNorm`.
+
+    Parameters
+    ----------
+    in_channels
+        The number of channels; inferred at the first call if 0.
+    num_devices
+        The number of devices; only ``None`` and 1 are supported.
+    momentum, epsilon, center, scale, use_global_stats
+        As for :class:`BatchNorm`.
+    beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        Initialisers of the parameters.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.SyncBatchNorm()
+    >>> layer.initialize()
+    >>> layer(np.ones((2, 3, 4))).shape
+    (2, 3, 4)
+    """
+
+    def __init__(
+        self,
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: str | Initializer = "zeros",
+        gamma_initializer: str | Initializer = "ones",
+        running_mean_initializer: str | Initializer = "zeros",
+        running_variance_initializer: str | Initializer = "ones",
+        **arguments: Any,
+    ) -> None:
+        if num_devices not in (None, 1):
+            raise ValueError(f"SyncBatchNorm: num_devices must be 1, got {num_devices}")
+        super().__init__(
+            1,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **arguments,
         )
 
 
