@@ -48,13 +48,13 @@ impl Simulated {
         Simulated { number, backend: CpuBackend::new(), shared }
     }
 
-    fn check_not_lost(&self) -> Result<()> {
-        check_not_lost(&self.shared, self.number)
+    fn refuse_if_lost(&self) -> Result<()> {
+        refuse_if_lost(&self.shared, self.number)
     }
 
     /// Enqueues a copy on its lane.
     fn copy(&self, direction: Lane, from: *mut u8, to: *mut u8, bytes: usize) -> Result<Lane> {
-        self.check_not_lost()?;
+        self.refuse_if_lost()?;
         let lane = self.copy_lane(direction, bytes);
         self.shared.enqueue(lane as usize, Command::Copy { from: Address(from), to: Address(to), bytes });
         Ok(lane)
@@ -62,7 +62,7 @@ impl Simulated {
 }
 
 /// Fails if the device is lost: this is a forked process, where its threads are gone.
-fn check_not_lost(shared: &Shared, number: usize) -> Result<()> {
+fn refuse_if_lost(shared: &Shared, number: usize) -> Result<()> {
     match shared.is_lost() {
         true => Err(Error::new(ErrorKind::Runtime, format!("gpu({number}) cannot be used in a forked process"))),
         false => Ok(()),
@@ -79,7 +79,7 @@ struct SimKernel {
 
 impl DeviceKernel for SimKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
-        check_not_lost(&self.shared, self.number)?;
+        refuse_if_lost(&self.shared, self.number)?;
         let command = Command::Run {
             kernel: Arc::clone(&self.executable),
             inputs: io.inputs.iter().map(|address| Address(address.cast_mut())).collect(),
