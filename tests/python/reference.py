@@ -5,7 +5,9 @@ Usage::
     python tests/python/reference.py > docs/functions.md
 
 The page is generated from the sources, and for functions of the extension from their docstrings. ``blocking.txt``
-lists the public names, apart from those of the generated modules. ``cargo xtask test`` runs the examples as doctests.
+lists the public names, apart from those of pointwise ops. The page has every function of a generated module
+(``_pointwise*.py``, ``_routines*.py``), and of the other modules those that are public. ``cargo xtask test`` runs the
+examples as doctests.
 """
 
 from __future__ import annotations

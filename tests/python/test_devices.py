@@ -51,7 +51,7 @@ ANYWHERE = [
 # In parts, so that they can run in parallel.
 @pytest.mark.parametrize("part", range(4))
 def test_what_holds_on_every_device(part: int) -> None:
-    # A lane has its own share of the events that a thread recorded.
+    # test_the_newest_win counts events per thread; a device's lanes count as threads with limits of their own.
     suite(*(f"test_{name}.py" for name in ANYWHERE[part::4]), "-k", "not newest_win", **TWO, FORERUN_TEST_DEVICE="gpu")
 
 

@@ -48,10 +48,16 @@ pub(crate) fn run(name: &str, args: &[&str]) -> Result<(), String> {
     run_command(environment.python(&[&script.to_string_lossy()]).args(args))
 }
 
-fn names(folder: &Path, end: &str) -> Vec<String> {
+/// The benchmarks in a folder: files with this suffix, and folders with a `main.rs`.
+fn names(folder: &Path, suffix: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let stems = files.filter_map(|file| file.strip_suffix(end).map(str::to_owned));
+    let stems = entries.filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match entry.path().join("main.rs").is_file() {
+            true => Some(name),
+            false => name.strip_suffix(suffix).map(str::to_owned),
+        }
+    });
     // Files that several benchmarks share begin with an underscore.
     let mut names: Vec<String> = stems.filter(|stem| !stem.starts_with('_')).collect();
     names.sort();
@@ -71,5 +77,14 @@ mod tests {
     fn peers_are_read_from_the_opening_comment() {
         assert_eq!(peers("#!/usr/bin/env python3\n# peers: numpy torch\n\"\"\"X.\"\"\"\n"), ["numpy", "torch"]);
         assert_eq!(peers("\"\"\"X.\"\"\"\n# peers: numpy\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_benchmark_is_a_file_or_a_folder_with_a_main_file() {
+        let root = tree::root();
+        let rust = names(&root.join(RUST), ".rs");
+        assert!(["cuda", "engine"].iter().all(|name| rust.iter().any(|known| known == name)), "{rust:?}");
+        let python = names(&root.join(PYTHON), ".py");
+        assert!(python.iter().any(|name| name == "tiny") && python.iter().all(|name| name != "_harness"), "{python:?}");
     }
 }

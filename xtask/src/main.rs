@@ -23,13 +23,13 @@ const USAGE: &str = "\
 usage: cargo xtask <verb>
 
   test [--quick | --long]   everything that must be green; ends with `N passed, N failed`
-                              --quick  one engine mode, no slow tests, kernel texts or models
-                              --long   whatever the records say; adds a release build, ignored tests, a million
-                                       tasks, long fuzzing, sanitizers
-  tidy                      the invariants that can be read off the sources
-  planted [PART]            breaks the invariants one by one, in a copy, and says which checks see it;
-                            of those whose invariant, file or command contains PART
-  supply                    holds what the project depends on against deny.toml
+                              --quick  one engine mode, no slow tests, kernel sources or models
+                              --long   also stages that passed with these sources; adds a release build, ignored
+                                       tests, a million tasks, long fuzzing, sanitizers
+  tidy                      checks the invariants that follow from the text of the sources
+  planted [PART]            breaks the invariants one by one, in a copy, and reports whether their checks
+                            fail; with PART, only faults whose invariant, file or command contains it
+  supply                    checks the licences and origins of the dependencies against deny.toml
   gen [--check]             writes the generated files, or only compares them
   wheel [--release | --sdist | --only-for PYTHON]
                             builds the wheel into target/wheels: optimised, for this machine
@@ -38,7 +38,7 @@ usage: cargo xtask <verb>
                               --only-for PYTHON  as published, for one interpreter: CPython 3.10; into target/wheels-one
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
                               --quick  less of everything; --report PATH, --no-report
-  bench [NAME] [ARGS...]    runs one bench, or lists them";
+  bench [NAME] [ARGS...]    runs one benchmark, or lists them";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -34,7 +34,7 @@ impl Source {
     }
 
     /// The crate's folder name, if the file is in `crates/`.
-    pub(crate) fn room(&self) -> Option<&str> {
+    pub(crate) fn crate_name(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 

@@ -9,9 +9,9 @@ const OPENING: &str = "# Ops that CUDA devices leave to the host
 
 This page is generated from the catalogue by `cargo xtask gen`; do not edit it.
 
-The host runs ops without a device kernel between two transfers; the program does not wait for them. All pointwise and structured ops have
-device kernels, and composite ops consist of those. The routines below have none. Instead of `partition`, `argpartition`, `quantile`, `among`,
-`interp`, `bincount`, `histogram` and `random_order`, the Python package submits device ops with the same result:
+The host runs ops without a device kernel between two transfers; the program does not wait for them. The routines below have no device
+kernel. All pointwise ops and all other structured ops have one, and composites submit such ops. Instead of `partition`, `argpartition`,
+`quantile`, `among`, `interp`, `bincount`, `histogram` and `random_order`, the Python package submits device ops with the same result:
 ";
 
 const EXCEPTIONS: &str = "

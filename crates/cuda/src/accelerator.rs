@@ -1,6 +1,6 @@
 //! The [`Accelerator`] of a CUDA device: lanes with tickets, memory ordered by the compute lane, kernels.
 //!
-//! The issuing thread enqueues kernels on the compute stream in batches. Small copies use the same stream, through
+//! The enqueuing thread launches kernels on the compute stream in batches. Small copies use the same stream, through
 //! pinned slots; large ones use the copier threads. A device fault is detected when a caller polls for progress. From
 //! then on the device is lost, and every command counts as completed with an error.
 

@@ -295,7 +295,7 @@ impl Engine {
         if device.ready.is_empty() || device.is_starved() {
             return false;
         }
-        let Some(_issuing) = device.enqueuing.try_lock() else { return false };
+        let Some(_enqueuing) = device.enqueuing.try_lock() else { return false };
         let mut enqueued = false;
         for _ in 0..MOST_AT_ONCE {
             let Some(task) = device.ready.take(wish, &device.ledger) else { break };

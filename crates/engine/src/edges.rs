@@ -23,6 +23,7 @@ use std::ptr;
 pub(crate) struct Edge<T> {
     next: UnsafeCell<*mut Edge<T>>,
     to: UnsafeCell<*const T>,
+    /// See [`Successors::push`].
     late: UnsafeCell<bool>,
 }
 
@@ -53,8 +54,8 @@ impl<T> Successors<T> {
         self.head.load(Ordering::Acquire) == closed()
     }
 
-    /// Adds `to` as a successor; returns false if the task is already finished. `late` is passed on to the visitor of
-    /// the edge.
+    /// Adds `to` as a successor; returns false if the task is already finished. `late` is passed on to the visitor: the
+    /// successor was allowed to start earlier, and only its settling waits for this edge (see `device.rs`).
     ///
     /// # Safety
     /// The edge is unused, no other thread accesses it, and the edge and `to` live until `to`'s join counter is zero.

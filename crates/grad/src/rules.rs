@@ -1,4 +1,4 @@
-//! The gradient rules of structured ops, as ordinary ops.
+//! The gradient rules of structured ops other than routines, as ordinary ops. Families declare those of routines.
 
 use crate::entry::Recorded;
 use crate::pointwise;

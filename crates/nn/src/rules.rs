@@ -75,7 +75,8 @@ impl WeightUpdate<'_> {
         for (i, weight) in self.weights.iter().enumerate() {
             let (rate, epsilon) = rule.corrected(self.rates[i], counts[i])?;
             if decouples {
-                // A step of plain descent whose gradient counts for nothing, but fails if the gradient does.
+                // Applies the decay alone: the gradient is multiplied by zero. It is still an input, so that a failed
+                // gradient fails this write too.
                 let step = self.descent(i, Preparation { rescale: 0.0, clip: None }, loc)?;
                 ops::in_place(Point::Subtract, weight, Arg::Array(&step), loc)?;
             }
@@ -97,7 +98,7 @@ impl WeightUpdate<'_> {
     /// The step of plain descent: `rate (g + decay w)`.
     fn descent(&self, i: usize, how: Preparation, loc: Loc) -> Result<Array> {
         if how.clip.is_none() && self.decays[i] == 0.0 {
-            // Without anything in between, both factors are one.
+            // With neither clipping nor decay in between, the rescaling and the rate are one multiplication.
             return two(Point::Multiply, self.gradients[i], self.rates[i] * how.rescale, loc);
         }
         two(Point::Multiply, &self.prepared(i, self.decays[i], how, loc)?, self.rates[i], loc)
@@ -160,8 +161,9 @@ impl AdamOptions {
         if self.correction == Correction::None {
             return Ok((rate, self.epsilon));
         }
-        let lack = |beta: f64| 1.0 - beta.powf(count as f64);
-        let (mean, root) = (lack(self.betas.0), lack(self.betas.1).sqrt());
+        // The sum of the weights of a running mean after `count` steps, which starts from zero.
+        let weight_sum = |beta: f64| 1.0 - beta.powf(count as f64);
+        let (mean, root) = (weight_sum(self.betas.0), weight_sum(self.betas.1).sqrt());
         if mean == 0.0 || root.is_nan() {
             let text = format!("betas {:?} leave nothing to correct at step {count}: each must be below 1", self.betas);
             return Err(value("adam_update", text));

@@ -24,13 +24,13 @@ fn main() {
     println!("\n## Pointwise\n\nElement by element, with broadcasting. Chains of these ops are fused into one pass.\n");
     println!("| call | takes | gives | gradient | what |\n|---|---|---|---|---|");
     Point::ALL.iter().for_each(|point| pointwise(point.row()));
-    println!("\n## Structured\n\nOps with their own kernels.\n");
+    println!("\n## Structured\n\nOps with their own inference and kernels, apart from routines.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for (op, row) in STRUCTURED {
         let smooth = (0..row.inputs.len()).any(|i| !matches!(op, Op::Fill(_)) && gradient::needs(*op, i).is_some());
         structured(row, &all, smooth);
     }
-    println!("\n## Routines\n\nFunctions over dense arrays with one result each.\n");
+    println!("\n## Routines\n\nStructured ops that are one function over dense arrays, with one result each.\n");
     println!("| call | takes | gradient | what |\n|---|---|---|---|");
     for routine in Routine::all() {
         let row = routine.row();

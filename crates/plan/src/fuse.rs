@@ -279,7 +279,8 @@ fn operand_value(group: &mut OpenGroup, records: &[SegmentRecord], scalars: &[bo
     group.builder.input(operand, ProgramInput { dtype: meta.dtype, layout })
 }
 
-fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[bool], i: usize) {
+/// Adds a record to the group's program. `scalar_records`: as computed by [`is_scalar`].
+fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], scalar_records: &[bool], i: usize) {
     let signature = records[i].signature;
     let value = match (signature.op, &signature.attrs) {
         (Op::Point(point), &Attrs::Point { compute, scalars, arity }) => {
@@ -293,7 +294,7 @@ fn add_pointwise(group: &mut OpenGroup, records: &[SegmentRecord], constants: &[
                     args.push(group.builder.scalar(i as u16, word, dtype));
                     word += 1;
                 } else {
-                    let value = operand_value(group, records, constants, i, array);
+                    let value = operand_value(group, records, scalar_records, i, array);
                     args.push(group.builder.cast(value, dtype));
                     array += 1;
                 }

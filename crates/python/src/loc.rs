@@ -157,7 +157,8 @@ pub(crate) fn start() {
     GET_BACK.store(interpreter_symbol(c"PyFrame_GetBack"), Ordering::Relaxed);
 }
 
-/// Names the root of the package's own Python files and the folder of Python's library. The first call wins.
+/// Sets the folders whose frames are skipped when the user's line is looked for: the package's own Python files, and
+/// Python's standard library. Only the first call has an effect.
 pub(crate) fn pass_over(root: String, library: String) {
     let _ = PACKAGE.set(Package { root, library });
 }

@@ -61,6 +61,7 @@ impl Simulated {
     }
 }
 
+/// Fails if the device is lost: this is a forked process, where its threads are gone.
 fn refuse_if_lost(shared: &Shared, number: usize) -> Result<()> {
     match shared.is_lost() {
         true => Err(Error::new(ErrorKind::Runtime, format!("gpu({number}) cannot be used in a forked process"))),

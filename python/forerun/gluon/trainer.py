@@ -271,7 +271,7 @@ class Trainer:
                     )
             states[index] = {state[0].device: state}
         if arrays:
-            raise refused(f"{where}: {min(arrays)!r}does not belong to a parameter")
+            raise refused(f"{where}: {min(arrays)!r} does not belong to a parameter")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update

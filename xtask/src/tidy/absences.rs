@@ -1,6 +1,6 @@
 //! Paths that a crate must not name although its manifest would allow them: threads, clocks, files, devices.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 
 /// Crate, path that must not be named there, and why.
@@ -39,13 +39,15 @@ const ABSENT: &[(&str, &str, &str)] = &[
 ];
 
 /// Every forbidden path that shipped code names.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    for (source, code) in house.shipped() {
-        for (room, path, reason) in ABSENT.iter().filter(|(room, ..)| source.room() == Some(room)) {
+    for (source, code) in repository.shipped() {
+        for (crate_name, path, reason) in
+            ABSENT.iter().filter(|(crate_name, ..)| source.crate_name() == Some(crate_name))
+        {
             for (index, line) in code.lines().enumerate() {
                 if names(line, path) {
-                    found.push(format!("{}:{}: `{room}` names {path}: {reason}", source.path, index + 1));
+                    found.push(format!("{}:{}: `{crate_name}` names {path}: {reason}", source.path, index + 1));
                 }
             }
         }
@@ -67,7 +69,7 @@ fn names(line: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     fn found(path: &str, text: &str) -> usize {

@@ -2,10 +2,10 @@
 //!
 //! Dependencies for tests and build scripts count too: a test that needs another crate belongs in that crate.
 
-use super::house::House;
+use super::repository::Repository;
 
 /// For each folder in `crates/`, the crates it may use.
-const ROOMS: &[(&str, &[&str])] = &[
+const CRATES: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("engine", &["base"]),
     ("ops", &["base"]),
@@ -23,18 +23,18 @@ const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 /// Every dependency that is not allowed.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let manifests = house.sources.iter().filter(|source| source.file_name() == "Cargo.toml");
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let manifests = repository.sources.iter().filter(|source| source.file_name() == "Cargo.toml");
     let mut found = Vec::new();
     for manifest in manifests {
-        let Some(room) = manifest.room() else { continue };
-        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
-            found.push(format!("{}: the crate `{room}` has no row in the table of arrows", manifest.path));
+        let Some(crate_name) = manifest.crate_name() else { continue };
+        let Some((_, allowed)) = CRATES.iter().find(|(name, _)| *name == crate_name) else {
+            found.push(format!("{}: the crate `{crate_name}` has no row in the table of arrows", manifest.path));
             continue;
         };
-        for (line, used) in rooms_used(&manifest.text) {
-            if used != room && !allowed.contains(&used.as_str()) {
-                found.push(format!("{}:{line}: `{room}` must not know `{used}`", manifest.path));
+        for (line, used) in crates_used(&manifest.text) {
+            if used != crate_name && !allowed.contains(&used.as_str()) {
+                found.push(format!("{}:{line}: `{crate_name}` must not know `{used}`", manifest.path));
             }
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 }
 
 /// The crates that a manifest depends on, under any name and in any table of dependencies.
-fn rooms_used(manifest: &str) -> Vec<(usize, String)> {
+fn crates_used(manifest: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_dependencies = false;
     for (index, line) in manifest.lines().enumerate() {
@@ -59,12 +59,12 @@ fn rooms_used(manifest: &str) -> Vec<(usize, String)> {
         };
         let renamed =
             line.split_once("package").filter(|_| in_dependencies).and_then(|(_, rest)| rest.split('"').nth(1));
-        found.extend(renamed.or(name).and_then(room_of).map(|room| (index + 1, room)));
+        found.extend(renamed.or(name).and_then(crate_of).map(|crate_name| (index + 1, crate_name)));
     }
     found
 }
 
-fn room_of(package: &str) -> Option<String> {
+fn crate_of(package: &str) -> Option<String> {
     let package = package.trim().trim_matches('"');
     if package == "forerun" {
         return Some(package.to_owned());
@@ -74,11 +74,11 @@ fn room_of(package: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
-    fn found(room: &str, manifest: &str) -> Vec<String> {
-        check(&planted(&[(&format!("crates/{room}/Cargo.toml"), manifest)], &[]))
+    fn found(crate_name: &str, manifest: &str) -> Vec<String> {
+        check(&planted(&[(&format!("crates/{crate_name}/Cargo.toml"), manifest)], &[]))
     }
 
     #[test]
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn the_table_points_to_the_left_only() {
-        for (index, (room, allowed)) in ROOMS.iter().enumerate() {
+        for (index, (crate_name, allowed)) in CRATES.iter().enumerate() {
             for used in *allowed {
-                assert!(ROOMS[..index].iter().any(|(left, _)| left == used), "{room} uses {used}");
+                assert!(CRATES[..index].iter().any(|(left, _)| left == used), "{crate_name} uses {used}");
             }
         }
     }

@@ -1,24 +1,24 @@
 //! Documents: required pages exist, README.md opens with its two commands, no link is broken, and every source file
 //! that a page about the architecture names exists.
 
-use super::house::House;
+use super::repository::Repository;
 
 const PAGES: &[&str] =
     &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "ROADMAP.md"];
 const COMMANDS: &[&str] = &["cargo xtask tour", "cargo xtask test"];
 
 /// Every missing page, missing command of README.md, broken link and missing source file.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let missing = PAGES.iter().filter(|page| house.document(page).is_none());
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let missing = PAGES.iter().filter(|page| repository.document(page).is_none());
     let mut found: Vec<String> = missing.map(|page| format!("{page} does not exist")).collect();
-    if let Some(front) = house.document("README.md") {
+    if let Some(front) = repository.document("README.md") {
         let lacking = COMMANDS.iter().filter(|command| !front.text.contains(**command));
         found.extend(lacking.map(|command| format!("README.md does not show `{command}`")));
     }
-    for page in &house.documents {
+    for page in &repository.documents {
         for (index, line) in page.text.lines().enumerate() {
-            let links = links(line).filter(|link| !house.paths.contains(&resolved(&page.path, link)));
-            let files = files(line).filter(|file| names_files(&page.path) && !house.paths.contains(*file));
+            let links = links(line).filter(|link| !repository.paths.contains(&resolved(&page.path, link)));
+            let files = files(line).filter(|file| names_files(&page.path) && !repository.paths.contains(*file));
             for target in links.chain(files) {
                 found.push(format!("{}:{}: `{target}` leads nowhere", page.path, index + 1));
             }
@@ -64,7 +64,7 @@ fn files(line: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     fn pages(readme: &str) -> Vec<(&'static str, String)> {

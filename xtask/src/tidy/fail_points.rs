@@ -1,6 +1,6 @@
 //! Fail points: every site of the table is used somewhere, and every use names a site.
 
-use super::house::House;
+use super::repository::Repository;
 use std::collections::BTreeMap;
 
 const TABLE: &str = "crates/base/src/fail.rs";
@@ -10,11 +10,11 @@ const ROW: &str = "    site(\"";
 const MARKS: &[&str] = &["fail_point!(\"", "_fail.point(\""];
 
 /// Every unused site, and every use of an unknown site.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let Some(table) = house.sources.iter().find(|source| source.path == TABLE) else { return Vec::new() };
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let Some(table) = repository.sources.iter().find(|source| source.path == TABLE) else { return Vec::new() };
     let sites: BTreeMap<&str, usize> = names(&table.text, ROW).map(|(line, name)| (name, line)).collect();
     let mut marked: BTreeMap<&str, String> = BTreeMap::new();
-    for source in house.sources.iter().filter(|source| is_shipped(&source.path)) {
+    for source in repository.sources.iter().filter(|source| is_shipped(&source.path)) {
         for (line, name) in MARKS.iter().flat_map(|mark| names(&source.text, mark)) {
             marked.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
         }
@@ -42,7 +42,7 @@ fn names<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = (usize, &'a
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     const TWO: &str = "pub const SITES: &[Site] = &[\n    site(\"a.b\", X, \"\"),\n    site(\"c\", X, \"\"),\n];";

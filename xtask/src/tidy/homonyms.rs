@@ -1,6 +1,6 @@
 //! A public type name has one meaning in the whole workspace, so that a search for it finds one definition.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ const SHARED: &[(&str, &str)] =
 const KINDS: &[&str] = &["enum", "struct", "trait", "type", "union"];
 
 /// Every public type name that two files define.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (source, code) in house.shipped() {
+    for (source, code) in repository.shipped() {
         let words: Vec<&str> = rust_text::words(&code).map(|(_, word, _)| word).collect();
         for window in words.windows(3) {
             if window[0] == "pub" && KINDS.contains(&window[1]) && window[2].starts_with(char::is_uppercase) {
@@ -28,7 +28,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
         found.push(format!("`{name}` is defined in {}: rename all but one", paths.join(" and in ")));
     }
     // Test repositories have a few files; only the real one has enough crates to need the exceptions.
-    if house.paths.contains("crates/forerun/src/lib.rs") {
+    if repository.paths.contains("crates/forerun/src/lib.rs") {
         let unused = SHARED.iter().filter(|(name, _)| files.get(*name).is_none_or(|paths| paths.len() < 2));
         found.extend(unused.map(|(name, _)| format!("`{name}` is defined once: its exception is no longer needed")));
     }
@@ -37,7 +37,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn an_unneeded_exception_is_found() {
-        let house = planted(&[("crates/forerun/src/lib.rs", "pub struct Half;")], &[]);
-        assert_eq!(check(&house).len(), SHARED.len());
+        let repository = planted(&[("crates/forerun/src/lib.rs", "pub struct Half;")], &[]);
+        assert_eq!(check(&repository).len(), SHARED.len());
     }
 }

@@ -1,15 +1,15 @@
 //! Leftovers: unfinished bodies, debugging prints, notes to oneself.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 
 const MACROS: &[&str] = &["dbg", "todo", "unimplemented"];
 const NOTES: &[&str] = &["FIXME", "TODO", "XXX"];
 
 /// Every leftover macro in Rust, and every note to oneself in a comment of Rust or Python.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    for source in &house.sources {
+    for source in &repository.sources {
         let notes = if source.is_rust() {
             let code = rust_text::code(&source.text);
             let called =
@@ -33,7 +33,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]

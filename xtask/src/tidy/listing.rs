@@ -1,14 +1,14 @@
 //! `lib.rs` and `mod.rs` only list and re-export, so that a reader sees the structure of the crate at a glance.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 
 const FURNITURE: &[&str] = &["enum", "fn", "impl", "macro_rules", "static", "struct", "trait", "union"];
 
 /// Every definition in such a file.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    let lists = house.rust().filter(|source| matches!(source.file_name(), "lib.rs" | "mod.rs"));
+    let lists = repository.rust().filter(|source| matches!(source.file_name(), "lib.rs" | "mod.rs"));
     for source in lists.filter(|source| !source.path.contains("/tests/")) {
         let code = rust_text::shipped(&rust_text::code(&source.text));
         if let Some((line, word, _)) = rust_text::words(&code).find(|(_, word, _)| FURNITURE.contains(word)) {
@@ -20,7 +20,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]

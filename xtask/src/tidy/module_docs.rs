@@ -1,11 +1,11 @@
 //! Every module is documented: a Rust file opens with `//!`, a Python file with a docstring.
 
-use super::house::House;
+use super::repository::Repository;
 
 /// Every file without module documentation.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    for source in &house.sources {
+    for source in &repository.sources {
         let first = source.text.trim_start();
         if source.is_rust() && !first.starts_with("//!") {
             found.push(format!("{}: does not open with `//!`", source.path));
@@ -22,7 +22,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]

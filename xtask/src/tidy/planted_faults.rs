@@ -1,17 +1,17 @@
 //! Planted faults: the table still matches the sources. A fault whose lines are gone would silently break nothing.
 
-use super::house::{House, INVARIANTS};
+use super::repository::{INVARIANTS, Repository};
 use crate::planted::{Fault, TABLE, faults, invariants};
 
 /// Every fault whose invariant is not listed, whose file is missing, or whose lines do not occur exactly once.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let Some(table) = house.documents.iter().find(|document| document.path == TABLE) else { return Vec::new() };
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let Some(table) = repository.documents.iter().find(|document| document.path == TABLE) else { return Vec::new() };
     let faults = match faults(&table.text) {
         Ok(faults) => faults,
         Err(message) => return vec![message],
     };
-    let rows = house.document(INVARIANTS).map(|page| invariants(&page.text)).unwrap_or_default();
-    faults.iter().flat_map(|fault| [unlisted(fault, &rows), misplaced(fault, house)]).flatten().collect()
+    let rows = repository.document(INVARIANTS).map(|page| invariants(&page.text)).unwrap_or_default();
+    faults.iter().flat_map(|fault| [unlisted(fault, &rows), misplaced(fault, repository)]).flatten().collect()
 }
 
 fn unlisted(fault: &Fault, rows: &[&str]) -> Option<String> {
@@ -19,8 +19,9 @@ fn unlisted(fault: &Fault, rows: &[&str]) -> Option<String> {
     (count != 1).then(|| format!("{TABLE}:{}: {count} invariants say `{}`", fault.line, fault.invariant))
 }
 
-fn misplaced(fault: &Fault, house: &House) -> Option<String> {
-    let Some(source) = house.sources.iter().chain(&house.documents).find(|source| source.path == fault.file) else {
+fn misplaced(fault: &Fault, repository: &Repository) -> Option<String> {
+    let Some(source) = repository.sources.iter().chain(&repository.documents).find(|source| source.path == fault.file)
+    else {
         return Some(format!("{TABLE}:{}: there is no {}", fault.line, fault.file));
     };
     fault.planted_in(&source.text).err()
@@ -28,7 +29,7 @@ fn misplaced(fault: &Fault, house: &House) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     const PAGE: (&str, &str) = (INVARIANTS, "| invariant | check |\n|---|---|\n| a is b | c |\n");

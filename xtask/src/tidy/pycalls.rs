@@ -1,8 +1,8 @@
 //! Where Rust calls Python code: only in the module that handles the end of daemon threads.
 
-use super::house::House;
+use super::repository::Repository;
 
-const ROOM: &str = "python";
+const CRATE: &str = "python";
 const PLACE: &str = "crates/python/src/pycall.rs";
 
 /// Methods of PyO3 that run Python code.
@@ -22,10 +22,10 @@ const CALLS: &[&str] = &[
 ];
 
 /// Every such call elsewhere in the Python bindings.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    for (source, code) in house.shipped() {
-        if source.room() != Some(ROOM) || source.path == PLACE {
+    for (source, code) in repository.shipped() {
+        if source.crate_name() != Some(CRATE) || source.path == PLACE {
             continue;
         }
         for (index, line) in code.lines().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn check(house: &House) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The table of checks, and the verb that runs it.
 
-use super::house::House;
+use super::repository::Repository;
 use super::{
     absences, arrows, documents, fail_points, homonyms, leftovers, listing, mode_files, module_docs, parking,
     planted_faults, pycalls, settings, sizes, unsafe_places, vocabulary,
@@ -8,7 +8,7 @@ use super::{
 use crate::command::say;
 use crate::tree;
 
-type Check = fn(&House) -> Vec<String>;
+type Check = fn(&Repository) -> Vec<String>;
 
 const CHECKS: &[(&str, Check)] = &[
     ("arrows", arrows::check),
@@ -31,10 +31,10 @@ const CHECKS: &[(&str, Check)] = &[
 
 /// Runs every check; fails if any of them found something.
 pub(crate) fn run() -> Result<(), String> {
-    let house = House::read(&tree::root())?;
+    let repository = Repository::read(&tree::root())?;
     let mut total = 0;
     for (name, check) in CHECKS {
-        let found = check(&house);
+        let found = check(&repository);
         for violation in &found {
             say!("tidy: {name}: {violation}");
         }

@@ -2,18 +2,18 @@
 //!
 //! Names that begin with `FORERUN_TEST_` control the tests and are not documented there.
 
-use super::house::House;
+use super::repository::Repository;
 use std::collections::BTreeMap;
 
 const PREFIX: &str = "FORERUN_";
 const FOR_TESTS: &str = "FORERUN_TEST_";
 
 /// Every variable that is read but not documented, or documented but not read.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let Some(front) = house.document("README.md") else { return Vec::new() };
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let Some(front) = repository.document("README.md") else { return Vec::new() };
     let mut read = BTreeMap::new();
     let ours = |path: &str| path.starts_with("crates/") || path.starts_with("python/");
-    for source in house.sources.iter().filter(|source| ours(&source.path)) {
+    for source in repository.sources.iter().filter(|source| ours(&source.path)) {
         for (line, name) in variables(&source.text) {
             read.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
         }
@@ -43,7 +43,7 @@ fn variables(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     fn found(source: &str, readme: &str) -> Vec<String> {

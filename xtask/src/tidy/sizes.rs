@@ -1,21 +1,21 @@
 //! File sizes: only the listed tables are longer than the limit.
 
-use super::house::House;
+use super::repository::Repository;
 
 const MOST_LINES: usize = 600;
 
 /// Every file over the limit that is not a listed table, and every listed table within it.
-pub(super) fn check(house: &House) -> Vec<String> {
-    let code = house.sources.iter().filter(|source| source.is_rust() || source.is_python());
+pub(super) fn check(repository: &Repository) -> Vec<String> {
+    let code = repository.sources.iter().filter(|source| source.is_rust() || source.is_python());
     let long = code.map(|source| (source, source.text.lines().count())).filter(|(_, lines)| *lines > MOST_LINES);
     let places: Vec<_> =
         long.map(|(source, lines)| (source.path.clone(), lines, format!("more than {MOST_LINES} lines"))).collect();
-    house.only_in_listed("tables", &places)
+    repository.only_in_listed("tables", &places)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::{INVARIANTS, planted};
+    use super::super::repository::{INVARIANTS, planted};
     use super::*;
 
     const PAGE: (&str, &str) = (INVARIANTS, "<!-- tables:begin -->\n- `crates/ops/src/rows.rs`\n<!-- tables:end -->");

@@ -2,32 +2,32 @@
 //!
 //! Clippy checks that each block documents why it is sound.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 
 /// Every `unsafe` outside the list, and every entry of the list without one.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut places = Vec::new();
-    for source in house.rust() {
+    for source in repository.rust() {
         let code = rust_text::code(&source.text);
         let first = rust_text::words(&code).find(|(_, word, _)| *word == "unsafe");
         places.extend(first.map(|(line, ..)| (source.path.clone(), line, "`unsafe` stands here".to_owned())));
     }
-    house.only_in_listed("unsafe", &places)
+    repository.only_in_listed("unsafe", &places)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::{INVARIANTS, planted};
+    use super::super::repository::{INVARIANTS, planted};
     use super::*;
 
     const PAGE: (&str, &str) = (INVARIANTS, "<!-- unsafe:begin -->\n- `crates/cpu/src/simd/`\n<!-- unsafe:end -->");
 
     #[test]
     fn listed_places_pass() {
-        let house =
+        let repository =
             planted(&[("crates/cpu/src/simd/a.rs", "unsafe {}"), ("crates/cpu/src/b.rs", "// unsafe")], &[PAGE]);
-        assert_eq!(check(&house), [""; 0]);
+        assert_eq!(check(&repository), [""; 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One noun per concept: identifiers in Rust use the words of the glossary in ARCHITECTURE.md and none of their
 //! synonyms.
 
-use super::house::House;
+use super::repository::Repository;
 use crate::rust_text;
 
 /// The synonym, its parts joined by `_`; the word to use; and the reason.
@@ -23,9 +23,9 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
 ];
 
 /// Every identifier that contains a synonym. Foreign names are allowed in imports, where they should be renamed.
-pub(super) fn check(house: &House) -> Vec<String> {
+pub(super) fn check(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
-    for source in house.rust().filter(|source| source.path.starts_with("crates/")) {
+    for source in repository.rust().filter(|source| source.path.starts_with("crates/")) {
         let code = rust_text::code(&source.text);
         let imports: Vec<bool> = code.lines().map(imports_foreign).collect();
         for (line, word, _) in rust_text::words(&code).filter(|(line, ..)| !imports[line - 1]) {
@@ -63,7 +63,7 @@ fn parts_of(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::house::planted;
+    use super::super::repository::planted;
     use super::*;
 
     #[test]

@@ -70,8 +70,9 @@ fn immediates(point: Point, args: &[Arg<'_>], compute: DType) -> Result<[u64; 2]
 
 /// A pointwise op of the catalogue.
 ///
-/// This must be inlined into its caller, which makes the handle where it is to be: the node comes back in a register, while a
-/// handle would come back through memory and be read before its parts have left the processor's store buffer.
+/// This must be inlined, so that the handle is built in the caller's frame. `submit_plain` returns the node in a
+/// register. A returned handle would go through memory, and loading it right after its fields are stored stalls the
+/// processor.
 #[inline(always)]
 pub fn pointwise(point: Point, args: &[Arg<'_>], loc: Loc) -> Result<Array> {
     let submitted = if let Ok(args) = <&[Arg<'_>; 2]>::try_from(args) {
@@ -186,7 +187,7 @@ fn submit_plain<const N: usize>(point: Point, args: &[Arg<'_>; N], loc: Loc) -> 
     }
 }
 
-/// Submits a pointwise op on its arguments as they lie; `None` if its numbers need more than a record.
+/// Submits a pointwise op on its arguments with their present layouts; `None` if its numbers need more than a record.
 #[inline(always)]
 fn submit_as_given<const N: usize>(
     point: Point,

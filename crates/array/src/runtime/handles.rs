@@ -1,7 +1,8 @@
 //! The life of a node: how many cells hold its value, whether a cell lives in it, and which thread retires the slot.
 //!
 //! A node can be two things at once: a *value* that cells point at, and a *cell* that handles count. One word describes
-//! both:
+//! both. Here a *holder* of a value is a cell that points at it. (In `observe/holders.rs` a holder is a line of the
+//! program that holds memory.)
 //!
 //! | bits | meaning |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | FOREIGN | records of other windows read the value |
 //! | LOCK | a thread changes the cell's value pointer, or reads it while others might change it |
 //! | CELL | a cell lives here |
-//! | ATTACHED | the cell has attachments: see `attach` |
+//! | ATTACHED | the cell has an attachment: see `Array::attach` |
 //! | REWRITE | the value was written over its first operand, which the cell held before |
 //! | the rest | holders of the value beyond the first |
 //!

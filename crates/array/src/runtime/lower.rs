@@ -90,7 +90,7 @@ impl Planner {
     }
 
     /// Binds a kernel of a plan to its values and spawns its task. With `at_once` it runs here if its inputs are ready.
-    #[allow(clippy::too_many_arguments, reason = "what a segment and one of its kernels are")]
+    #[allow(clippy::too_many_arguments, reason = "a segment, a kernel of its plan, and where to run it")]
     fn bind(
         &self,
         window: &'static Window,

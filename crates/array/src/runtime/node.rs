@@ -442,13 +442,13 @@ impl Node {
     /// Closes a value on a device. If all its uses were enqueued, its buffer is released now, in lane order; the use
     /// that is announced here keeps the slot until that is done.
     fn close_on_device(&self, uses: u32) {
-        let mut even = self.back.balance.close(uses + 1);
+        let mut must_free = self.back.balance.close(uses + 1);
         if let Some(buffer) = self.donate_enqueued(1) {
             // SAFETY: releases the value's own reference; the value has no buffer any more.
             unsafe { Buffer::release(buffer) };
         }
-        even |= self.back.balance.done(1);
-        if even {
+        must_free |= self.back.balance.done(1);
+        if must_free {
             self.free_buffer();
         }
     }

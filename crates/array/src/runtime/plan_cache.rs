@@ -1,5 +1,5 @@
-//! The plan cache. A waiter cuts the window at a point that depends on timing, so a loop keeps producing plans that
-//! rarely recur. Only plans that are requested often are kept for long, so that the others do not fill memory.
+//! The plan cache. Where timing ends a segment (`docs/internals/planning.md`), a loop keeps producing plans that rarely
+//! recur. Only plans that are requested often are kept for long, so that the others do not fill memory.
 
 use crate::runtime::lower::CachedPlan;
 use forerun_base::WordHash;

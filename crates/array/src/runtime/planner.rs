@@ -4,9 +4,10 @@
 //! that reads a value of another window first has that window planned up to the producer, so a record always sees all
 //! its inputs. The lock is held for a bounded number of records.
 //!
-//! The end of a segment is a function of the records alone (a second product, or [`MOST_RECORDS`]), so that every
-//! iteration is cut like the one before and its plan is found in the cache. Time decides only at the end of the window:
-//! a waiter cuts at once, and an idle worker after no record has arrived for a time that grows with the work at stake.
+//! A segment ends before a second product or after [`MOST_RECORDS`], so that iterations of a loop are cut alike and
+//! their plans are found in the cache. Timing may end it earlier: before a record that reads an unplanned value of
+//! another window, after the record that a thread waits for, or, once no record has arrived for a while, at the end of
+//! the window. `docs/internals/planning.md` has the list.
 
 use crate::runtime::flights::Flights;
 use crate::runtime::inline::{Attempt, run_inline};
@@ -146,7 +147,7 @@ impl Planner {
                         head = index + 1;
                     }
                     Attempt::Unplanned(node) => {
-                        self.settle_head(runtime, window, head, &mut inlined);
+                        self.remove_inlined(runtime, window, head, &mut inlined);
                         self.take_foreign(node, engine);
                     }
                     Attempt::NotTiny if waits => {
@@ -156,7 +157,7 @@ impl Planner {
                     Attempt::NotTiny => break,
                 }
             }
-            self.settle_head(runtime, window, head, &mut inlined);
+            self.remove_inlined(runtime, window, head, &mut inlined);
             if head >= tail || matches!(until, Until::Inline(_)) {
                 return Fed::Empty;
             }
@@ -190,8 +191,8 @@ impl Planner {
         }
     }
 
-    /// Publishes how far the window was planned, and updates the counters.
-    fn settle_head(&mut self, runtime: &Runtime, window: &Window, head: u64, inlined: &mut usize) {
+    /// Removes the records before `head`, which ran inline, from the window, and counts them.
+    fn remove_inlined(&mut self, runtime: &Runtime, window: &Window, head: u64, inlined: &mut usize) {
         if *inlined > 0 {
             // SAFETY: under the planner's lock; the records before `head` are run.
             unsafe { window.ring.advance(head) };

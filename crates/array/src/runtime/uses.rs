@@ -6,7 +6,7 @@
 //! | event | who | change |
 //! |---|---|---|
 //! | a record of another window will use it | that frontend, while it holds a handle | +1 |
-//! | closed: no new uses; the owner submitted `uses` of them | the thread that drops the last handle, once | +CLOSED_OFFSET + uses |
+//! | closed: no new uses; the owner's window has submitted `uses` in total | the thread that removes the last cell's pointer to it, once | +CLOSED_OFFSET + uses |
 //! | n uses are done | the thread that ran the records | -n |
 //! | the buffer is freed | the thread that found the word equal to CLOSED_OFFSET | = CLOSED_OFFSET + FREED |
 //! | the slot is reused | the owner, if the word is CLOSED_OFFSET + FREED | = 0 |
@@ -73,7 +73,8 @@ impl Balance {
         u64::try_from(left).ok().filter(|left| *left < CLOSED_OFFSET as u64)
     }
 
-    /// Whether every announced use of a value that is never closed here is done.
+    /// Whether every announced use is done. For values without a buffer only: they are never closed in this word, and
+    /// it counts the uses of other windows alone.
     pub(crate) fn is_zero(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
@@ -130,8 +131,8 @@ mod loom_tests {
     }
 
     impl Value {
-        fn finish(&self, even: bool) {
-            if even {
+        fn finish(&self, must_free: bool) {
+            if must_free {
                 // SAFETY: loom checks that no thread reads at the same time, which is what this model tests.
                 self.bytes.with_mut(|b| unsafe { *b = 0 });
                 self.freed.fetch_add(1, Ordering::Relaxed);

@@ -25,7 +25,8 @@ pub(crate) trait Key: Copy + Ord + Default + Send + Sync + 'static {
     /// The difference to `other`, if `other` is not smaller and the difference fits into a `usize`.
     fn distance(self, other: Self) -> Option<usize>;
 
-    /// Whether [`Key::sort`] has a vector implementation for these keys and this instruction set.
+    /// Whether [`Key::sort`] uses vector instructions for these keys on this instruction set. If not, the
+    /// callers choose other algorithms.
     fn sorts(isa: Isa) -> bool {
         _ = isa;
         false

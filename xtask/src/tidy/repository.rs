@@ -16,7 +16,7 @@ const INTERNALS: &str = "docs/internals";
 pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 
 /// The input of all checks.
-pub(crate) struct House {
+pub(crate) struct Repository {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
     /// The Markdown pages, licences and settings of the root, the pages under `docs/internals`, the table of planted
@@ -27,9 +27,9 @@ pub(crate) struct House {
     test_files: BTreeSet<String>,
 }
 
-impl House {
+impl Repository {
     /// Reads the repository at `root`.
-    pub(crate) fn read(root: &Path) -> Result<House, String> {
+    pub(crate) fn read(root: &Path) -> Result<Repository, String> {
         let sources = tree::sources(root)?;
         let mut documents = Vec::new();
         let mut paths: BTreeSet<String> = sources.iter().flat_map(|source| with_parents(&source.path)).collect();
@@ -55,11 +55,11 @@ impl House {
                 paths.insert(path);
             }
         }
-        Ok(House::new(sources, documents, paths))
+        Ok(Repository::new(sources, documents, paths))
     }
 
     /// Creates a repository from its parts.
-    pub(crate) fn new(sources: Vec<Source>, documents: Vec<Source>, paths: BTreeSet<String>) -> House {
+    pub(crate) fn new(sources: Vec<Source>, documents: Vec<Source>, paths: BTreeSet<String>) -> Repository {
         let mut test_files = BTreeSet::new();
         for source in sources.iter().filter(|source| source.is_rust()) {
             let code = rust_text::code(&source.text);
@@ -68,7 +68,7 @@ impl House {
                 test_files.extend([format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")]);
             }
         }
-        House { sources, documents, paths, test_files }
+        Repository { sources, documents, paths, test_files }
     }
 
     /// The Rust files.
@@ -155,11 +155,11 @@ fn with_parents(path: &str) -> Vec<String> {
 
 /// A repository for the tests of the checks, with these files and documents.
 #[cfg(test)]
-pub(crate) fn planted(sources: &[(&str, &str)], documents: &[(&str, &str)]) -> House {
+pub(crate) fn planted(sources: &[(&str, &str)], documents: &[(&str, &str)]) -> Repository {
     let sources: Vec<Source> = sources.iter().map(|(path, text)| Source::new(*path, *text)).collect();
     let documents: Vec<Source> = documents.iter().map(|(path, text)| Source::new(*path, *text)).collect();
     let paths = sources.iter().chain(&documents).flat_map(|source| with_parents(&source.path)).collect();
-    House::new(sources, documents, paths)
+    Repository::new(sources, documents, paths)
 }
 
 #[cfg(test)]
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn lists_are_read_from_between_their_markers() {
         let page = "x\n<!-- a:begin -->\n- `crates/a/src/b.rs`: why\n- crates/c/\ntext\n<!-- a:end -->\n- `d`";
-        let house = planted(&[], &[(INVARIANTS, page)]);
-        assert_eq!(house.listed("a").unwrap(), ["crates/a/src/b.rs", "crates/c/"]);
-        assert!(house.listed("b").unwrap_err().contains("no marker"));
+        let repository = planted(&[], &[(INVARIANTS, page)]);
+        assert_eq!(repository.listed("a").unwrap(), ["crates/a/src/b.rs", "crates/c/"]);
+        assert!(repository.listed("b").unwrap_err().contains("no marker"));
         assert!(planted(&[], &[]).listed("a").unwrap_err().contains("does not exist"));
     }
 
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn files_of_test_modules_are_not_shipped() {
         let lib = ("crates/a/src/lib.rs", "//! x\n#[cfg(test)]\nmod checks;\nmod used;");
-        let house = planted(&[lib, ("crates/a/src/checks.rs", ""), ("crates/a/src/used.rs", "")], &[]);
-        let shipped: Vec<_> = house.shipped().map(|(source, _)| source.path.clone()).collect();
+        let repository = planted(&[lib, ("crates/a/src/checks.rs", ""), ("crates/a/src/used.rs", "")], &[]);
+        let shipped: Vec<_> = repository.shipped().map(|(source, _)| source.path.clone()).collect();
         assert_eq!(shipped, ["crates/a/src/lib.rs", "crates/a/src/used.rs"]);
     }
 }
