@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import typing as _typing
 
-from forerun import _forerun, _images, _layers, _pointwise_npx, _routines_npx, _sequences
+from forerun import (
+    _attention,
+    _control,
+    _forerun,
+    _images,
+    _layers,
+    _masked,
+    _pointwise_npx,
+    _recurrent,
+    _routines_npx,
+    _sequences,
+)
 from forerun import _npx_random as random
+from forerun._attention import *  # noqa: F403
+from forerun._control import *  # noqa: F403
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._images import *  # noqa: F403
 from forerun._layers import *  # noqa: F403
+from forerun._masked import *  # noqa: F403
 from forerun._missing import module_getattr as _module_getattr
 from forerun._pointwise_npx import *  # noqa: F403
+from forerun._recurrent import *  # noqa: F403
 from forerun._routines_npx import *  # noqa: F403
 from forerun._sequences import *  # noqa: F403
 
@@ -33,9 +48,13 @@ __all__ = [
     "set_np",
     "waitall",
 ]
+__all__ += _attention.__all__
+__all__ += _control.__all__
 __all__ += _images.__all__
 __all__ += _layers.__all__
+__all__ += _masked.__all__
 __all__ += _pointwise_npx.__all__
+__all__ += _recurrent.__all__
 __all__ += _routines_npx.__all__
 __all__ += _sequences.__all__
 

@@ -311,6 +311,8 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "linear_scan": linear_scan,
     "softmax_rows": softmax_rows,
     "log_softmax_rows": lambda x: numpy.log(softmax_rows(x)),
+    "softmax_rows_back": lambda y, grad: y * (grad - (grad * y).sum(-1, keepdims=True)),
+    "log_softmax_rows_back": lambda y, grad: grad - numpy.exp(y) * grad.sum(-1, keepdims=True),
     "layer_norm_rows": layer_norm_rows,
     "searchsorted": lambda a, x, right: numpy.searchsorted(a, x, "right" if right else "left"),
     "digitize": lambda a, x, right: numpy.searchsorted(a, x, "left" if right else "right"),

@@ -34,7 +34,7 @@ ROOTS = {
     "np": np, "np.fft": np.fft, "np.linalg": np.linalg, "np.random": np.random, "np.testing": np.testing,
     "np.polynomial": np.polynomial, "np.polynomial.polynomial": np.polynomial.polynomial,
     "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "autograd": autograd,
-    "gluon": gluon, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
+    "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils,
 }  # fmt: skip
 # Slots of every object that are unrelated to arrays.
@@ -157,6 +157,8 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "np.array_repr": lambda _: np.array_repr(array(2)),
     "np.array_str": lambda _: np.array_str(array(2)),
     "np.frombuffer": lambda _: np.frombuffer(array(2), "float32"),
+    "npx.cond": lambda _: npx.cond(array(), lambda: 1, lambda: 2),
+    "npx.while_loop": lambda _: npx.while_loop(lambda n: n < 2, lambda n: (n, [n + 1]), [array()], 3),
     "npx.waitall": lambda _: npx.waitall(),
     "npx.save": saved(lambda path: npx.save(path, [array(2)])),
     "gluon.utils.clip_global_norm": lambda _: gluon.utils.clip_global_norm([array(2)], 1.0),
@@ -321,6 +323,9 @@ OWN: dict[str, Callable[[], object]] = {
     "np.random.geometric": lambda: np.random.geometric(0.5, (3,)),
     "np.random.multinomial": lambda: np.random.multinomial(5, [0.5, 0.5], (3,)),
     "np.random.multivariate_normal": lambda: np.random.multivariate_normal(array(2), array(2, 2), (3,)),
+    "npx.ctc_loss": lambda: npx.ctc_loss(array(3, 2, 4), np.ones((2, 2), "int64")),
+    "npx.foreach": lambda: npx.foreach(lambda x, state: (x, state), array(3, 3), array(3)),
+    "npx.rnn": lambda: npx.rnn(array(3, 1, 2), array(12), array(1, 1, 2), mode="rnn_tanh", state_size=2),
     "npx.gather_nd": lambda: npx.gather_nd(array(3, 3), np.zeros((2, 1), "int64")),
     "npx.index_add": lambda: npx.index_add(array(3, 3), np.zeros((2, 1), "int64"), 1),
     "npx.index_update": lambda: npx.index_update(array(3, 3), np.zeros((2, 1), "int64"), 1),
@@ -407,7 +412,8 @@ def test_what_never_waits_is_let_through(name: str) -> None:
     npx.waitall()
 
 
-LOSSES = [name for name in gluon.loss.__all__ if name != "Loss"]
+# A loss over alignments takes sequences.
+LOSSES = [name for name in gluon.loss.__all__ if name not in ("Loss", "CTCLoss")]
 
 
 @pytest.mark.parametrize("name, hybrid", list(itertools.product(LOSSES, [False, True])))

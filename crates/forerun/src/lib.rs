@@ -49,5 +49,7 @@ pub use forerun_grad as grad;
 /// # }
 /// ```
 pub use forerun_nn as nn;
+/// How a recurrent layer computes its next state.
+pub use forerun_ops::recurrent::RecurrentMode;
 pub use forerun_ops::{Beyond, Point, ReduceKind, Routine};
 pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

@@ -11,6 +11,7 @@ mod routine;
 mod rules;
 mod shapes;
 mod state;
+mod sum;
 mod tape;
 mod walk;
 
@@ -18,5 +19,5 @@ pub use custom::record_function;
 pub use entry::{Callback, GradReq};
 pub use methods::Differentiable;
 pub use state::{is_recording, is_training, pause, record, set_recording, set_training};
-pub use tape::{attach_grad, drop_grad, gradient_of, is_fresh, mark_variable, use_gradient};
+pub use tape::{attach_grad, drop_grad, gradient_of, is_fresh, is_on_tape, mark_variable, use_gradient};
 pub use walk::{backward, gradients};

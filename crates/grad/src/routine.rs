@@ -3,9 +3,12 @@
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
 use crate::rules::saved;
+use crate::sum::Sum;
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar, Shape};
 use forerun_ops::{Beyond, ComplexGradient, Given, GradientBuilder, GradientOperand, Point, ReduceKind, Routine};
+use std::cell::RefCell;
+use std::ops::Range;
 
 /// The gradient of each input of a recorded routine.
 pub(crate) fn rule(
@@ -20,22 +23,41 @@ pub(crate) fn rule(
     match routine.complex_gradient() {
         ComplexGradient::Conjugate if complex => {
             let grad = &conjugate(grad, loc)?;
-            let back = routine.gradient(&Tape { recorded, grad, loc }, attributes)?;
+            let back = routine.gradient(&Tape::new(recorded, grad, loc), attributes)?;
             back.into_iter().map(|flow| flow.map(|flow| conjugate(&flow, loc)).transpose()).collect()
         }
         ComplexGradient::Undefined if complex => {
             let text = format!("no gradient for {}", signature.inputs[0].dtype);
             Err(Error::new(ErrorKind::Type, text).in_op(routine.name()))
         }
-        _ => routine.gradient(&Tape { recorded, grad, loc }, attributes),
+        _ => routine.gradient(&Tape::new(recorded, grad, loc), attributes),
     }
+}
+
+/// The same for a routine whose rule reads the gradients of ranges of its result.
+pub(crate) fn rule_of_parts(
+    routine: Routine,
+    attributes: &[i64],
+    recorded: &Recorded,
+    sum: &mut Sum,
+    loc: Loc,
+) -> Result<Vec<Option<Array>>> {
+    routine.gradient(&Tape { recorded, grad: None, parts: Some(RefCell::new(sum)), loc }, attributes)
 }
 
 /// A recorded call, and the gradient of its result.
 struct Tape<'a> {
     recorded: &'a Recorded,
-    grad: &'a Array,
+    /// All of it, but for a rule that reads parts.
+    grad: Option<&'a Array>,
+    parts: Option<RefCell<&'a mut Sum>>,
     loc: Loc,
+}
+
+impl<'a> Tape<'a> {
+    fn new(recorded: &'a Recorded, grad: &'a Array, loc: Loc) -> Tape<'a> {
+        Tape { recorded, grad: Some(grad), parts: None, loc }
+    }
 }
 
 impl GradientBuilder for Tape<'_> {
@@ -50,7 +72,16 @@ impl GradientBuilder for Tape<'_> {
     }
 
     fn grad(&self) -> &Array {
-        self.grad
+        self.grad.expect("a rule that reads ranges asks for nothing else")
+    }
+
+    fn grad_range(&self, range: Range<usize>) -> Result<Option<Array>> {
+        if let Some(parts) = &self.parts {
+            return parts.borrow_mut().range(range, self.loc);
+        }
+        let flat = ops::reshape(self.grad(), &[-1], self.loc)?;
+        let items = [Index::Slice { start: Some(range.start as isize), stop: Some(range.end as isize), step: 1 }];
+        ops::index(&flat, &items).map(Some)
     }
 
     fn wants(&self, i: usize) -> bool {
@@ -129,6 +160,10 @@ impl GradientBuilder for Tape<'_> {
 
     fn take(&self, x: &Array, indices: &Array, axis: isize, beyond: Beyond) -> Result<Array> {
         ops::take(x, indices, axis, beyond, self.loc)
+    }
+
+    fn has_kernel(&self, routine: Routine, inputs: &[&Array]) -> bool {
+        ops::has_kernel(routine, inputs)
     }
 
     fn encoded(&self, routine: Routine, inputs: &[&Array], attributes: &[i64]) -> Result<Array> {

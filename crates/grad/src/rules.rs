@@ -4,13 +4,23 @@ use crate::entry::Recorded;
 use crate::pointwise;
 use crate::routine;
 use crate::shapes::{spread, sum_to};
+use crate::sum::Sum;
 use forerun_array::{Arg, Array, Attrs, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
 use forerun_ops::{Op, Point, ReduceKind};
 
 /// The gradient of each input of a recorded op; `None` for those that are zero or not needed.
-pub(crate) fn flow_back(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {
-    on_device(grad.device(), || rule(recorded, grad, loc))
+pub(crate) fn flow_back(recorded: &Recorded, sum: &mut Sum, loc: Loc) -> Result<Vec<Option<Array>>> {
+    let signature = &recorded.signature;
+    if let (Op::Routine(called), Attrs::Routine(encoded), true) = (signature.op, &signature.attrs, sum.is_in_parts())
+        && called.reads_ranges()
+    {
+        return on_device(signature.out.device, || routine::rule_of_parts(called, encoded, recorded, sum, loc));
+    }
+    match sum.whole(loc)? {
+        Some(grad) => on_device(grad.device(), || rule(recorded, &grad, loc)),
+        None => Ok(vec![None; recorded.edges.len()]),
+    }
 }
 
 fn rule(recorded: &Recorded, grad: &Array, loc: Loc) -> Result<Vec<Option<Array>>> {

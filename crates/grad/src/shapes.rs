@@ -1,9 +1,8 @@
 //! The gradients of views and broadcasting.
 
-use crate::entry::View;
 use forerun_array::{Arg, Array, Index, on_device, ops};
 use forerun_base::{Layout, Loc, Result, Scalar, Shape};
-use forerun_ops::{Point, ReduceKind};
+use forerun_ops::ReduceKind;
 
 fn dims(shape: &Shape) -> Vec<isize> {
     shape.iter().map(|d| *d as isize).collect()
@@ -35,13 +34,13 @@ pub(crate) fn spread(x: &Array, shape: &Shape, mask: u32, loc: Loc) -> Result<Ar
 
 /// The gradient of a view before it is placed into the base: summed over broadcast dimensions, without reversed or
 /// needless dimensions; and the positions of its elements.
-struct Seen {
-    grad: Array,
-    layout: Layout,
-    offset: u64,
+pub(crate) struct Seen {
+    pub(crate) grad: Array,
+    pub(crate) layout: Layout,
+    pub(crate) offset: u64,
 }
 
-fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
+pub(crate) fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
     let (mut grad, mut offset) = (grad.clone(), offset as isize);
     let repeated: Vec<isize> = (0..layout.shape.rank())
         .filter(|&i| layout.shape[i] > 1 && layout.strides()[i] == 0)
@@ -68,13 +67,13 @@ fn seen(grad: &Array, layout: &Layout, offset: u64, loc: Loc) -> Result<Seen> {
     Ok(Seen { grad: ops::index(&grad, &items)?, layout: Layout::strided(shape, &strides), offset: offset as u64 })
 }
 
-/// The gradient of the base of a view: zero outside the view.
-pub(crate) fn through_view(grad: &Array, view: &View, base: &Shape, loc: Loc) -> Result<Array> {
+/// The gradient of the base of a view that covers all of it.
+pub(crate) fn through_view(grad: &Array, layout: &Layout, offset: u64, base: &Shape, loc: Loc) -> Result<Array> {
     let zeros = || on_device(grad.device(), || ops::full(base, Scalar::Int(0), grad.dtype(), loc));
-    if view.0.layout.shape.size() == 0 || base.size() == 0 {
+    if base.size() == 0 {
         return zeros();
     }
-    let seen = seen(grad, &view.0.layout, view.1, loc)?;
+    let seen = seen(grad, layout, offset, loc)?;
     let rank = seen.layout.shape.rank();
     let mut order: Vec<usize> = (0..rank).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(seen.layout.strides()[i]));
@@ -89,17 +88,7 @@ pub(crate) fn through_view(grad: &Array, view: &View, base: &Shape, loc: Loc) ->
 }
 
 /// Whether a view covers all of its base.
-pub(crate) fn is_whole(view: &View, base: &Shape) -> bool {
-    let distinct: usize =
-        view.0.layout.shape.iter().zip(view.0.layout.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
+pub(crate) fn is_whole(view: &Layout, base: &Shape) -> bool {
+    let distinct: usize = view.shape.iter().zip(view.strides()).filter(|(_, s)| **s != 0).map(|(d, _)| *d).product();
     distinct == base.size()
-}
-
-/// Adds the gradient of a view to the gradient of its base so far, which is not shared.
-pub(crate) fn add_through_view(sum: &Array, grad: &Array, view: &View, loc: Loc) -> Result<()> {
-    if view.0.layout.shape.size() == 0 {
-        return Ok(());
-    }
-    let seen = seen(grad, &view.0.layout, view.1, loc)?;
-    ops::in_place(Point::Add, &ops::view_as(sum, seen.layout, seen.offset)?, Arg::Array(&seen.grad), loc)
 }

@@ -57,6 +57,11 @@ pub(crate) fn edge_to(array: &Array) -> Option<Edge> {
     Variable::of(array).map(|variable| variable.edge(array))
 }
 
+/// Whether a gradient can flow to the array: it is a variable, or was computed from one while recording.
+pub fn is_on_tape(x: &Array) -> bool {
+    edge_to(x).is_some()
+}
+
 /// Makes the array a variable, with an initial gradient of zeros.
 pub fn attach_grad(x: &Array, req: GradReq, loc: Loc) -> Result<()> {
     let base = may_be_variable(x)?;

@@ -3,8 +3,8 @@
 
 use crate::entry::{Body, Edge, Entry, GradReq, Recorded, Variable};
 use crate::rules;
-use crate::shapes::{add_through_view, is_whole, through_view};
 use crate::state::{self, is_training};
+use crate::sum::Sum;
 use crate::tape::{drop_grad, edge_to};
 use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
 use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar, WordHash, fail_point};
@@ -12,14 +12,6 @@ use forerun_ops::Point;
 use parking_lot::Mutex;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
-
-/// The gradient of one output of an entry so far.
-#[derive(Default)]
-struct Sum {
-    grad: Option<Array>,
-    /// Computed here and not shared.
-    own: bool,
-}
 
 struct Stop {
     entry: Arc<Entry>,
@@ -81,8 +73,8 @@ pub fn gradients(
         walk.run(|walk, entry, sums| {
             for (slot, edge) in found.iter_mut().zip(&asked) {
                 if Arc::ptr_eq(&edge.entry, entry) {
-                    let grad = match &sums[edge.output].grad {
-                        Some(grad) => grad.clone(),
+                    let grad = match sums[edge.output].whole(walk.loc)? {
+                        Some(grad) => grad,
                         None => on_device(edge.base.device, || {
                             ops::full(&edge.base.shape(), Scalar::Int(0), edge.dtype, walk.loc)
                         })?,
@@ -113,14 +105,14 @@ fn handed_out(grad: &Array, edge: &Edge, loc: Loc) -> Result<Array> {
 }
 
 /// The same value under a cell of its own, at the same place on the tape.
-fn own(grad: &Array) -> Array {
+pub(crate) fn own(grad: &Array) -> Array {
     let own = grad.freeze();
     own.attach(grad.attachment());
     own
 }
 
 /// A dense array, not a view of an intermediate result.
-fn dense(grad: Array, loc: Loc) -> Result<Array> {
+pub(crate) fn dense(grad: Array, loc: Loc) -> Result<Array> {
     if grad.base().layout() == grad.layout() { Ok(grad) } else { ops::copy(&grad, loc) }
 }
 
@@ -174,53 +166,30 @@ impl Walk {
         if grad.dtype() != edge.dtype {
             grad = ops::cast(&grad, edge.dtype, loc)?;
         }
-        match (sum.grad.take(), &edge.view) {
-            (None, None) => *sum = Sum { grad: Some(grad), own: false },
-            (None, Some(view)) => {
-                let own = !is_whole(view, &edge.base.layout.shape);
-                *sum = Sum { grad: Some(through_view(&grad, view, &edge.base.layout.shape, loc)?), own };
-            }
-            (Some(so_far), Some(view)) if !is_whole(view, &edge.base.layout.shape) => {
-                let so_far = if sum.own { so_far } else { own(&dense(so_far, loc)?) };
-                add_through_view(&so_far, &grad, view, loc)?;
-                *sum = Sum { grad: Some(so_far), own: true };
-            }
-            (Some(so_far), view) => {
-                let grad = match view {
-                    Some(view) => through_view(&grad, view, &edge.base.layout.shape, loc)?,
-                    None => grad,
-                };
-                let both = ops::pointwise(Point::Add, &[Arg::Array(&so_far), Arg::Array(&grad)], loc)?;
-                *sum = Sum { grad: Some(both), own: true };
-            }
-        }
-        Ok(())
+        sum.add(grad, edge.view.as_ref(), &edge.base.layout.shape, loc)
     }
 
     /// Visits every entry that a gradient flows to, latest first.
-    fn run(&mut self, mut visit: impl FnMut(&Walk, &Arc<Entry>, &[Sum]) -> Result<()>) -> Result<()> {
+    fn run(&mut self, mut visit: impl FnMut(&Walk, &Arc<Entry>, &mut [Sum]) -> Result<()>) -> Result<()> {
         while let Some((_, key)) = self.heap.pop() {
-            let Stop { entry, sums } = self.stops.remove(&key).expect("every entry on the heap has its sums");
-            visit(self, &entry, &sums)?;
+            let Stop { entry, mut sums } = self.stops.remove(&key).expect("every entry on the heap has its sums");
+            visit(self, &entry, &mut sums)?;
             match &entry.body {
                 Body::Leaf(_) => {}
                 Body::Op(recorded) => {
                     let recorded = self.take(recorded, entry.loc)?;
-                    let back = match sums.into_iter().next().and_then(|s| s.grad) {
-                        Some(grad) if self.recording => {
-                            rules::flow_back(&connected(recorded.clone(), &entry), &grad, self.loc)?
-                        }
-                        Some(grad) => rules::flow_back(&recorded, &grad, self.loc)?,
-                        None => vec![None; recorded.edges.len()],
+                    let back = match self.recording {
+                        true => rules::flow_back(&connected(recorded.clone(), &entry), &mut sums[0], self.loc)?,
+                        false => rules::flow_back(&recorded, &mut sums[0], self.loc)?,
                     };
                     self.flow_all(&recorded.edges, back)?;
                 }
                 Body::Custom(recorded) => {
                     let recorded = self.take(recorded, entry.loc)?;
                     let grads: Result<Vec<Array>> = sums
-                        .into_iter()
+                        .iter_mut()
                         .zip(&recorded.outputs)
-                        .map(|(sum, meta)| match sum.grad {
+                        .map(|(sum, meta)| match sum.whole(self.loc)? {
                             Some(grad) => dense(grad, self.loc).map(|grad| own(&grad)),
                             None => on_device(meta.device, || {
                                 ops::full(&meta.shape(), Scalar::Int(0), meta.dtype, self.loc)
@@ -274,8 +243,8 @@ impl Walk {
     }
 
     /// Stores the gradient of a variable as it requests.
-    fn keep(&self, target: &Array, req: GradReq, sums: &[Sum]) -> Result<()> {
-        let grad = sums.first().and_then(|s| s.grad.clone());
+    fn keep(&self, target: &Array, req: GradReq, sums: &mut [Sum]) -> Result<()> {
+        let grad = sums[0].whole(self.loc)?;
         // Its previous value may be on the tape; the new one is not.
         drop_grad(target);
         match (req, grad) {

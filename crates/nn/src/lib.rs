@@ -18,11 +18,12 @@ mod terms;
 pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
-pub use forerun_array::ops::{Activation, PoolKind};
+pub use forerun_array::ops::{Activation, PoolKind, RecurrentBegin};
 pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{
-    BatchNorm, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, LayerNorm, Pooling, Sequential,
+    BatchNorm, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, LayerNorm, Pooling, Recurrent,
+    RecurrentStates, Sequential,
 };
 pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};

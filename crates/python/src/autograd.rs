@@ -148,6 +148,12 @@ pub(crate) fn shares_cell(a: &Bound<'_, PyArray>, b: &Bound<'_, PyArray>) -> boo
     a.get().0.shares_cell(&b.get().0)
 }
 
+/// Whether a gradient can flow to an array.
+#[pyfunction]
+pub(crate) fn is_on_tape(x: &Bound<'_, PyArray>) -> bool {
+    grad::is_on_tape(&x.get().0)
+}
+
 /// Whether no gradient flows back through this handle.
 #[pyfunction]
 pub(crate) fn is_detached(x: &Bound<'_, PyArray>) -> bool {

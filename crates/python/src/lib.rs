@@ -35,6 +35,7 @@ mod new_object;
 mod operand;
 mod operators;
 mod pycall;
+mod recurrent;
 mod row_iter;
 mod sequence;
 mod shapes;

@@ -19,8 +19,8 @@ mod _forerun {
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        backward, freeze, fresh_gradients, gradients, is_detached, is_recording, is_training, mark_variables,
-        record_function, set_recording, set_training, shares_cell, use_gradients,
+        backward, freeze, fresh_gradients, gradients, is_detached, is_on_tape, is_recording, is_training,
+        mark_variables, record_function, set_recording, set_training, shares_cell, use_gradients,
     };
     #[pymodule_export]
     use crate::awaiting::{awaited_item, settled_or_call};
@@ -62,6 +62,8 @@ mod _forerun {
     use crate::losses::loss;
     #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
+    #[pymodule_export]
+    use crate::recurrent::recurrent;
     #[pymodule_export]
     use crate::sequence::from_python;
     #[pymodule_export]

@@ -22,7 +22,7 @@ from __future__ import annotations
 import typing as _typing
 
 from forerun._missing import module_getattr as _module_getattr
-from forerun.gluon import data, loss, nn, utils
+from forerun.gluon import data, loss, nn, rnn, utils
 from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.parameter import Constant, DeferredInitializationError, Parameter
@@ -40,6 +40,7 @@ __all__ = [
     "data",
     "loss",
     "nn",
+    "rnn",
     "utils",
 ]
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
-from forerun import _forerun
+from forerun import _forerun, npx
 from forerun._forerun import ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.hybrid import HybridBlock
 
 __all__ = [
+    "CTCLoss",
     "HingeLoss",
     "HuberLoss",
     "KLDivLoss",
@@ -305,6 +306,76 @@ class LogisticLoss(Loss):
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+class CTCLoss(Loss):
+    """The negative log-likelihood of labels under all their alignments with the steps of sequences.
+
+    Labels that are negative are padding; the last class is the blank. See :func:`npx.ctc_loss`.
+
+    Parameters
+    ----------
+    layout
+        The order of the axes of predictions: ``"NTC"`` or ``"TNC"`` (N sequences, T steps, C classes).
+    label_layout
+        The order of the axes of labels: ``"NT"`` or ``"TN"``.
+    weight
+        A factor.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> gluon.loss.CTCLoss()(np.zeros((1, 2, 3)), np.array([[0, 1]]))
+    array([2.1972246])
+    """
+
+    def __init__(
+        self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **arguments: Any
+    ) -> None:
+        if layout not in ("NTC", "TNC"):
+            raise ValueError(f"CTCLoss: layout must be NTC or TNC, not {layout}")
+        if label_layout not in ("NT", "TN"):
+            raise ValueError(f"CTCLoss: label_layout must be NT or TN, not {label_layout}")
+        super().__init__(weight, label_layout.find("N"), **arguments)
+        self._layout = layout
+        self._label_layout = label_layout
+
+    def forward(
+        self,
+        pred: ndarray,
+        label: ndarray,
+        pred_lengths: ndarray | None = None,
+        label_lengths: ndarray | None = None,
+        sample_weight: ndarray | None = None,
+    ) -> ndarray:
+        """Compute the loss of each sequence.
+
+        Parameters
+        ----------
+        pred
+            The activations before the softmax.
+        label
+            The labels.
+        pred_lengths, label_lengths
+            The numbers of steps and of labels of each sequence.
+        sample_weight
+            A factor for each sequence.
+        """
+        made = npx.ctc_loss(
+            pred.swapaxes(0, 1) if self._layout == "NTC" else pred,
+            label.swapaxes(0, 1) if self._label_layout == "TN" else label,
+            pred_lengths,
+            label_lengths,
+            pred_lengths is not None,
+            label_lengths is not None,
+            "last",
+        )
+        if self._weight is not None:
+            made = made * self._weight
+        return made if sample_weight is None else made * sample_weight.reshape(-1)
+
 
 # Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:

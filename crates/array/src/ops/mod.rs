@@ -13,6 +13,7 @@ mod normalise;
 mod parts;
 mod pointwise;
 mod product;
+mod recurrent;
 mod reduce;
 mod routine;
 mod shape;
@@ -37,8 +38,9 @@ pub use normalise::{BatchNormOptions, Channels, batch_norm, layer_norm, log_soft
 pub use parts::{diagonal, flip, join, repeat, roll, swapaxes, tile, without};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul, sum_of_products};
+pub use recurrent::{RecurrentBegin, RecurrentOptions, RecurrentResult, RecurrentWeights, recurrent};
 pub use reduce::{all, any, count_nonzero, mean, norm, reduce, std, var};
-pub use routine::{routine, routine_encoded};
+pub use routine::{has_kernel, routine, routine_encoded};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use slice::{HostElement, from_bytes, from_slice};
 pub use take::{embedding, pick, scatter_add, take};

@@ -28,6 +28,13 @@ pub fn routine_encoded(routine: Routine, inputs: &[&Array], attributes: &[i64], 
     routine_with(routine, inputs, attributes, None, loc)
 }
 
+/// Whether the device of the inputs has a kernel for a routine; otherwise the host runs it between two transfers.
+pub fn has_kernel(routine: Routine, inputs: &[&Array]) -> bool {
+    let given: Vec<Given> = inputs.iter().map(|x| (x.dtype(), x.shape())).collect();
+    let home = inputs.first().map_or_else(current_device, |x| x.device());
+    devices::of(home).is_none_or(|own| own.accelerator.runs(routine, &given))
+}
+
 /// The same with immediates from the caller, for a routine that draws no random numbers.
 pub(crate) fn routine_with(
     routine: Routine,

@@ -6,7 +6,7 @@
 
 use crate::nontemporal;
 use crate::pointwise::Shared;
-use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree};
+use crate::reduce::{Element, Fold, Largest, Sum, WIDTH, tree_of};
 use crate::routine::call::{Args, Body, Element as Typed, HostKernel, line_scratch};
 use crate::simd::{Memory, Set, Work, by_set};
 use forerun_base::{DType, Result, Team};
@@ -172,9 +172,28 @@ unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
     count: usize,
     step: &impl Step<V>,
 ) -> V::Elem {
+    // SAFETY: the caller's promise is this one. The lanes are held in as many vectors as they take, so that these stay in registers.
+    unsafe {
+        match V::LANES {
+            16 => pass_in::<V, F, STORES, 4>(from, to, count, step),
+            _ => pass_in::<V, F, STORES, 8>(from, to, count, step),
+        }
+    }
+}
+
+/// The same with the lanes in `N` vectors.
+///
+/// # Safety
+/// As for [`pass`].
+#[inline(always)]
+unsafe fn pass_in<V: Vector, F: Fold, const STORES: bool, const N: usize>(
+    from: *const V::Elem,
+    to: *mut V::Elem,
+    count: usize,
+    step: &impl Step<V>,
+) -> V::Elem {
     // SAFETY: the caller promises the set's features.
-    let mut held = [unsafe { V::splat(F::start()) }; 8];
-    let held = &mut held[..WIDTH / V::LANES];
+    let mut held = [unsafe { V::splat(F::start()) }; N];
     let whole = count - count % WIDTH;
     // SAFETY: full groups of lanes, then the tail from a local buffer.
     unsafe {
@@ -213,7 +232,7 @@ unsafe fn pass<V: Vector, F: Fold, const STORES: bool>(
         for (v, held) in held.iter().enumerate() {
             held.store(lanes.as_mut_ptr().add(v * V::LANES));
         }
-        tree::<V::Elem, F>(lanes)
+        tree_of::<V, F>(&lanes)
     }
 }
 

@@ -9,6 +9,8 @@ mod grid;
 mod inner;
 mod multiply;
 mod narrow;
+mod packed;
 mod vector;
 
 pub(crate) use multiply::Multiply;
+pub(crate) use packed::{Packed, Start, Vector, load, store};

@@ -6,6 +6,7 @@ mod embedding;
 mod normalise;
 mod plain;
 mod pooling;
+mod recurrent;
 mod sequential;
 
 pub use convolution::{Conv, ConvTranspose};
@@ -14,4 +15,5 @@ pub use embedding::Embedding;
 pub use normalise::{BatchNorm, LayerNorm};
 pub use plain::{Dropout, Flatten};
 pub use pooling::{GlobalPooling, Pooling};
+pub use recurrent::{Recurrent, RecurrentStates};
 pub use sequential::Sequential;

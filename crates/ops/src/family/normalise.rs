@@ -6,7 +6,7 @@ use crate::routine::{
     Attributes, Family, Flows, Given, GradientBuilder, GradientOperand, attributes, family, invalid, mistyped,
 };
 use crate::samples::{Look, Sample, call, x};
-use crate::{Point, ReduceKind};
+use crate::{NormaliseBack, Point, ReduceKind};
 use forerun_base::DType::{self, F32, F64};
 use forerun_base::{Result, Scalar};
 
@@ -85,6 +85,12 @@ impl Family for Normalise {
         let grad = b.grad();
         let row_sums = |x: &B::Value| b.reduce(ReduceKind::Sum, x, &[-1], true);
         match self {
+            Normalise::Softmax if b.has_kernel(NormaliseBack::Softmax.into(), &[b.output(), grad]) => {
+                Ok(vec![Some(b.routine(NormaliseBack::Softmax, &[b.output(), grad], ())?)])
+            }
+            Normalise::LogSoftmax if b.has_kernel(NormaliseBack::LogSoftmax.into(), &[b.output(), grad]) => {
+                Ok(vec![Some(b.routine(NormaliseBack::LogSoftmax, &[b.output(), grad], ())?)])
+            }
             Normalise::Softmax => {
                 let pulled = row_sums(&b.times(grad, b.output())?)?;
                 Ok(vec![Some(b.times(b.output(), &b.minus(grad, &pulled)?)?)])

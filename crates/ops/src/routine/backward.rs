@@ -5,6 +5,7 @@ use crate::family::Routine;
 use crate::routine::{Attributes, Given};
 use crate::{Beyond, Point, ReduceKind};
 use forerun_base::{DType, Result, Scalar, Shape};
+use std::ops::Range;
 
 /// The gradient of each input of a routine.
 pub(crate) type Flows<B> = Result<Vec<Option<<B as GradientBuilder>::Value>>>;
@@ -46,6 +47,9 @@ pub trait GradientBuilder {
     fn output(&self) -> &Self::Value;
     /// The gradient of the result.
     fn grad(&self) -> &Self::Value;
+    /// The gradient of a range of the elements of the result, as a vector; `None` if it is zero. Where parts of a packed result were read
+    /// as views, this creates no zeros for the other parts.
+    fn grad_range(&self, range: Range<usize>) -> Result<Option<Self::Value>>;
     /// Whether the gradient of input `i` is wanted.
     fn wants(&self, i: usize) -> bool;
     /// Dtype and shape of input `i` of the recorded call, whether declared or not.
@@ -88,6 +92,8 @@ pub trait GradientBuilder {
     fn concatenate(&self, parts: &[&Self::Value], axis: isize) -> Result<Self::Value>;
     /// Rows along an axis, selected by indices.
     fn take(&self, x: &Self::Value, indices: &Self::Value, axis: isize, beyond: Beyond) -> Result<Self::Value>;
+    /// Whether the device that the values are on has a kernel for the routine.
+    fn has_kernel(&self, routine: Routine, inputs: &[&Self::Value]) -> bool;
     /// A routine with encoded attributes.
     fn encoded(&self, routine: Routine, inputs: &[&Self::Value], attributes: &[i64]) -> Result<Self::Value>;
 

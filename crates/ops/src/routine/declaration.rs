@@ -33,6 +33,11 @@ pub(crate) trait Family: Copy {
         unreachable!("a routine without needs is never on the tape")
     }
 
+    /// Whether the gradient rule reads the gradients of ranges of a packed result, and never that of the whole.
+    fn reads_ranges(self) -> bool {
+        false
+    }
+
     /// How [`Self::gradient`] applies to complex numbers.
     fn complex_gradient(self) -> ComplexGradient {
         ComplexGradient::Same
@@ -169,6 +174,11 @@ macro_rules! families {
             /// The gradient of each input; `None` for those that the builder does not want.
             pub fn gradient<B: GradientBuilder>(self, builder: &B, attributes: &[i64]) -> Result<Vec<Option<B::Value>>> {
                 match self { $(Routine::$family(r) => r.gradient(builder, attributes),)+ }
+            }
+
+            /// Whether the gradient rule reads the gradients of ranges of a packed result, and never that of the whole.
+            pub fn reads_ranges(self) -> bool {
+                match self { $(Routine::$family(r) => r.reads_ranges(),)+ }
             }
 
             /// How [`Self::gradient`] applies to complex numbers.

@@ -8,6 +8,7 @@ from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, SiLU, Swish
+from forerun.gluon.nn.attention import MultiHeadAttention, RMSNorm, TransformerEncoderLayer
 from forerun.gluon.nn.basic import Dense, Dropout, Embedding, Flatten
 from forerun.gluon.nn.containers import (
     Concatenate,
@@ -74,10 +75,13 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MultiHeadAttention",
+    "RMSNorm",
     "Sequential",
     "SiLU",
     "Swish",
     "SyncBatchNorm",
+    "TransformerEncoderLayer",
 ]
 
 # Type checkers must report missing names.

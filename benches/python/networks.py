@@ -1,0 +1,213 @@
+# peers: numpy torch
+"""Training steps of small sequence networks beside PyTorch's.
+
+``cargo xtask bench networks --release [ROUNDS] [WORKLOAD ...]``. ``lstm``, ``gru``: a language model of two recurrent
+layers of 256 units over 35 steps of 64 sequences, plain SGD with clipped gradients. ``transformer``: 4 layers, 256
+numbers, 8 heads over 32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. Every run takes STEPS steps
+without a barrier and the same number with the loss read each time.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from _harness import Bench, Run, main, measure, show
+
+now = time.perf_counter
+STEPS, WORDS = 3, 1000
+LAYERS, WIDTH, HEADS, SEQUENCES, TOKENS = 4, 256, 8, 32, 128
+
+
+def tokens(shape: tuple[int, int]) -> tuple[Any, Any]:
+    import numpy
+
+    drawn = numpy.random.default_rng(1).integers(0, WORDS, (*shape, 2)).astype("int64")
+    return drawn[..., 0].copy(), drawn[..., 1].reshape(-1).copy()
+
+
+def both_ways(step: Callable[[], Any], read: Callable[[Any], Any]) -> Run:
+    def timed(each: bool) -> float:
+        start, kept = now(), []
+        for _ in range(STEPS):
+            kept.append(step())
+            if each:
+                read(kept[-1])
+        read(kept[-1])
+        return (now() - start) / STEPS
+
+    return lambda: {"no barrier": timed(False), "loss read each step": timed(True)}
+
+
+def forerun_language(kind: str) -> Run:
+    from forerun import autograd, gluon, np, npx
+
+    net = gluon.nn.HybridSequential()
+    layer = getattr(gluon.rnn, kind.upper())(256, num_layers=2)
+    net.add(gluon.nn.Embedding(WORDS, 256), layer, gluon.nn.Dense(WORDS, flatten=False))
+    net.initialize()
+    x, y = map(np.array, tokens((35, 64)))
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+
+    def step() -> Any:
+        with autograd.record():
+            out = loss(net(x).reshape(-1, WORDS), y).mean()
+        out.backward()
+        gradients = [parameter.grad() for parameter in net.collect_params().values()]
+        gluon.utils.clip_global_norm(gradients, 1.0, check_isfinite=False)
+        trainer.step(1)
+        return out
+
+    step()
+    return both_ways(step, lambda out: (out.item(), npx.waitall()))
+
+
+def torch_language(kind: str) -> Run:
+    import torch
+    from torch import nn
+
+    class Language(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.out = nn.Embedding(WORDS, 256), nn.Linear(256, WORDS)
+            self.layer = getattr(nn, kind.upper())(256, 256, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.out(self.layer(self.words(x))[0]).reshape(-1, WORDS)
+
+    net = Language()
+    x, y = map(torch.tensor, tokens((35, 64)))
+    optimizer = torch.optim.SGD(net.parameters(), 1.0)
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        out = nn.functional.cross_entropy(net(x), y)
+        out.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        return out
+
+    return both_ways(step, lambda out: out.item())
+
+
+def forerun_transformer() -> Run:
+    import numpy
+
+    from forerun import autograd, gluon, init, np, npx
+    from forerun.gluon import nn
+
+    class Layer(nn.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.proj = nn.Dense(3 * WIDTH, flatten=False), nn.Dense(WIDTH, flatten=False)
+            self.up, self.down = nn.Dense(4 * WIDTH, flatten=False), nn.Dense(WIDTH, flatten=False)
+            self.gelu = nn.GELU()
+            self.ln1, self.ln2 = nn.LayerNorm(), nn.LayerNorm()
+
+        def forward(self, h: Any, mask: Any) -> Any:
+            n, t, d = h.shape
+            e = d // HEADS
+            split = self.qkv(self.ln1(h)).reshape(n, t, 3, HEADS, e).transpose(2, 0, 3, 1, 4)
+            q, k, v = split.reshape(3, n * HEADS, t, e)
+            a = npx.batch_dot(npx.softmax(npx.batch_dot(q, k, transpose_b=True) / e**0.5 + mask), v)
+            h = h + self.proj(a.reshape(n, HEADS, t, e).transpose(0, 2, 1, 3).reshape(n, t, d))
+            return h + self.down(self.gelu(self.up(self.ln2(h))))
+
+    class Transformer(nn.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.emb = nn.Embedding(WORDS, WIDTH, weight_initializer=init.Normal(1.0))
+            self.pos = gluon.Parameter("pos", shape=(TOKENS, WIDTH), init=init.Normal(0.02))
+            self.mask = gluon.Constant(np.array(numpy.triu(numpy.full((TOKENS, TOKENS), -1e9, "float32"), 1)))
+            self.layers = nn.HybridSequential()
+            self.layers.add(*[Layer() for _ in range(LAYERS)])
+            self.ln, self.out = nn.LayerNorm(), nn.Dense(WORDS, flatten=False)
+
+        def forward(self, x: Any) -> Any:
+            h, mask = self.emb(x) + self.pos.data(), self.mask.data()
+            for layer in self.layers:
+                h = layer(h, mask)
+            return self.out(self.ln(h)).reshape(-1, WORDS)
+
+    net = Transformer()
+    net.initialize(init.Xavier())
+    x, y = map(np.array, tokens((SEQUENCES, TOKENS)))
+    with autograd.predict_mode():
+        net(x)
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 3e-4})
+
+    def step() -> Any:
+        with autograd.record():
+            out = loss(net(x), y).mean()
+        out.backward()
+        trainer.step(1)
+        return out
+
+    return both_ways(step, lambda out: (out.item(), npx.waitall()))
+
+
+def torch_transformer() -> Run:
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+            self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+            self.ln1, self.ln2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+
+        def forward(self, h: Any) -> Any:
+            n, t, d = h.shape
+            q, k, v = self.qkv(self.ln1(h)).view(n, t, 3, HEADS, d // HEADS).permute(2, 0, 3, 1, 4)
+            a = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            h = h + self.proj(a.transpose(1, 2).reshape(n, t, d))
+            return h + self.down(functional.gelu(self.up(self.ln2(h))))
+
+    class Transformer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.emb, self.pos = nn.Embedding(WORDS, WIDTH), nn.Parameter(torch.randn(TOKENS, WIDTH) * 0.02)
+            self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+            self.ln, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS)
+
+        def forward(self, x: Any) -> Any:
+            h = self.emb(x) + self.pos
+            for layer in self.layers:
+                h = layer(h)
+            return self.out(self.ln(h)).reshape(-1, WORDS)
+
+    net = Transformer()
+    x, y = map(torch.tensor, tokens((SEQUENCES, TOKENS)))
+    optimizer = torch.optim.Adam(net.parameters(), 3e-4)
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        out = functional.cross_entropy(net(x), y)
+        out.backward()
+        optimizer.step()
+        return out
+
+    return both_ways(step, lambda out: out.item())
+
+
+BENCH: Bench = {
+    "lstm": {"forerun": lambda: forerun_language("lstm"), "torch": lambda: torch_language("lstm")},
+    "gru": {"forerun": lambda: forerun_language("gru"), "torch": lambda: torch_language("gru")},
+    "transformer": {"forerun": forerun_transformer, "torch": torch_transformer},
+}
+
+
+def report(rounds: int) -> None:
+    chosen = [name for name in sys.argv[1:] if name in BENCH] or list(BENCH)
+    for workload in chosen:
+        show(workload, measure(__file__, BENCH, workload, rounds), 1e-3, "ms")
+
+
+if __name__ == "__main__":
+    main(__file__, BENCH, report)

@@ -1,0 +1,60 @@
+"""Recurrent layers, which scan whole sequences at once, and cells, which compute one step.
+
+Examples
+--------
+>>> from forerun import np
+>>> from forerun.gluon import rnn
+>>> layer = rnn.LSTM(8, num_layers=2)
+>>> layer.initialize()
+>>> layer(np.ones((5, 3, 4))).shape
+(5, 3, 8)
+"""
+
+from __future__ import annotations
+
+import typing as _typing
+
+from forerun._missing import module_getattr as _module_getattr
+from forerun.gluon.rnn.cells import (
+    GRUCell,
+    HybridRecurrentCell,
+    LSTMCell,
+    LSTMPCell,
+    RecurrentCell,
+    RNNCell,
+)
+from forerun.gluon.rnn.layers import GRU, LSTM, RNN
+from forerun.gluon.rnn.modifiers import (
+    BidirectionalCell,
+    DropoutCell,
+    HybridSequentialRNNCell,
+    ModifierCell,
+    ResidualCell,
+    SequentialRNNCell,
+    VariationalDropoutCell,
+    ZoneoutCell,
+)
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "BidirectionalCell",
+    "DropoutCell",
+    "GRUCell",
+    "HybridRecurrentCell",
+    "HybridSequentialRNNCell",
+    "LSTMCell",
+    "LSTMPCell",
+    "ModifierCell",
+    "RNNCell",
+    "RecurrentCell",
+    "ResidualCell",
+    "SequentialRNNCell",
+    "VariationalDropoutCell",
+    "ZoneoutCell",
+]
+
+# A checker of types is to miss what is not there.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})
