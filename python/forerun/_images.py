@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, SupportsIndex
 
 from forerun import _forerun
@@ -34,8 +35,8 @@ def extents(value: SupportsIndex | Sequence[SupportsIndex] | None, default: int,
     if value is None or (isinstance(value, Sequence) and len(value) == 0):
         return (default,) * count
     if isinstance(value, Sequence):
-        return tuple(number.__index__() for number in value)
-    return (value.__index__(),) * count
+        return tuple(map(index, value))
+    return (index(value),) * count
 
 
 def _checked(op: str, weight: ndarray, kernel: Any, last: bool) -> None:

@@ -47,7 +47,8 @@ MODULES = {
         "np.random",
     ),
     **dict.fromkeys(
-        ["npx.py", "_layers.py", "_pointwise_npx.py", "_routines_npx.py", "_sequences.py", "_files.py"], "npx"
+        ["npx.py", "_images.py", "_layers.py", "_pointwise_npx.py", "_routines_npx.py", "_sequences.py", "_files.py"],
+        "npx",
     ),
     "autograd.py": "autograd",
 }
