@@ -388,7 +388,8 @@ class Load(Initializer):
 
     def __init__(self, param: Mapping[str, ArrayLike], default_init: Initializer | None = None) -> None:
         super().__init__()
-        self.param = param
+        # Files of MXNet mark arguments and auxiliary states by a prefix.
+        self.param = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in param.items()}
         self.default_init = default_init
 
     def __call__(self, name: str, data: ndarray) -> None:

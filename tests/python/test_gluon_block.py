@@ -22,6 +22,15 @@ def mlp(kind: type[nn.Sequential] = nn.Sequential) -> nn.Sequential:
     return net
 
 
+
+def test_arrays_by_name_replace_the_initialiser_of_a_bias() -> None:
+    """``init.Load`` is asked for every parameter, also for those with their own initialiser."""
+    net = nn.Dense(2, in_units=1)
+    net.initialize(init.Load({"arg:weight": np.ones((2, 1)), "bias": np.array([3.0, 4.0])}))
+    assert net.bias.data().tolist() == [3, 4]
+    assert net.weight.data().tolist() == [[1], [1]]
+
+
 def test_names_follow_the_structure() -> None:
     class Net(gluon.Block):
         def __init__(self) -> None:

@@ -3,7 +3,7 @@
 //! `cargo run --release --example lenet -- [STEPS [BATCH]]`, by default `20 256`.
 
 use forerun::grad::{Differentiable, record};
-use forerun::nn::{Activation, Conv, Dense, Init, Layer, Pooling, Sequential, Sgd, softmax_cross_entropy};
+use forerun::nn::{Activation, Conv, Dense, Init, Layer, Pooling, Scaling, Sequential, Sgd, softmax_cross_entropy};
 use forerun::{DType, Result, normal, uniform};
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ fn main() -> Result<()> {
         .then(Dense::new(120).activation(Activation::Sigmoid))
         .then(Dense::new(84).activation(Activation::Sigmoid))
         .then(Dense::new(10));
-    net.initialize(Init::Xavier)?;
+    net.initialize(Init::Xavier(Scaling::default()))?;
     let (x, labels) = (normal(&[batch, 1, 28, 28]), (uniform(&[batch]) * 10.0).cast(DType::I64));
     net.forward(&x)?;
     let mut sgd = Sgd::new(net.parameters(), 0.5);

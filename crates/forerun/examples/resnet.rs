@@ -4,8 +4,8 @@
 
 use forerun::grad::{Differentiable, record};
 use forerun::nn::{
-    Activation, BatchNorm, Conv, Dense, GlobalPooling, Init, Layer, Parameter, PoolKind, Pooling, Sequential, Sgd,
-    softmax_cross_entropy,
+    Activation, BatchNorm, Conv, Dense, GlobalPooling, Init, Layer, Parameter, PoolKind, Pooling, Scaling, Sequential,
+    Sgd, softmax_cross_entropy,
 };
 use forerun::{Array, DType, Loc, Result, normal, ops, uniform};
 use std::time::Instant;
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
         net = net.then(Residual::new(channels, if i > 0 && i % 2 == 0 { 2 } else { 1 }));
     }
     let net = net.then(GlobalPooling::new(PoolKind::Average(false))).then(Dense::new(10));
-    net.initialize(Init::Xavier)?;
+    net.initialize(Init::Xavier(Scaling::default()))?;
     let (x, labels) = (normal(&[batch, 1, 96, 96]), (uniform(&[batch]) * 10.0).cast(DType::I64));
     net.forward(&x)?;
     let mut sgd = Sgd::new(net.parameters(), 0.01);

@@ -14,7 +14,7 @@ from forerun._device import DeviceLike, all_devices, asked
 from forerun._forerun import Device, current_device, dtype, ndarray
 from forerun._types import ArrayLike, DTypeLike
 from forerun.init import Constant as Filled
-from forerun.init import Initializer, Uniform, create
+from forerun.init import Initializer, Load, Uniform, create
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter", "epoch"]
 
@@ -213,7 +213,9 @@ class Parameter:
             )
             return
         if init is None:
-            init = default_init if self.init is None else self.init
+            # Arrays by name take precedence over the initialiser of a bias or of a norm.
+            by_name = isinstance(default_init, Load)
+            init = default_init if self.init is None or by_name else self.init
         self._waiting = (init, all_devices("initialize", ctx, device))
         if self._known():
             self._fill()

@@ -107,7 +107,9 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
         ledger.check_and_note("kernel texts, CUDA 13", || kernel_texts(CUDA_13, extent));
     }
     ledger.check_and_note("a new row", || {
-        unless_passed(extent, Covered::new("a new row", &row::covered()?)?, || row::check(&kernel_compiler(CUDA_12)?))
+        unless_passed(extent, Covered::new("a new row", &row::covered()?)?, || {
+            row::check(&kernel_compiler(CUDA_12)?, &assembler()?)
+        })
     });
     ledger.check_and_note("a new family", || {
         unless_passed(extent, Covered::new("a new family", &family::covered()?)?, || {

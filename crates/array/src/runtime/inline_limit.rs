@@ -24,6 +24,9 @@ const WORK: usize = 192 * 1024;
 /// Maximum work in several records: above it a fused pass is faster, including the cost of a task.
 const SHARED_WORK: usize = 40 * 1024;
 
+/// Maximum size of all results of a plan that a waiter runs itself.
+const RESULT_BYTES: usize = 2 << 20;
+
 /// Number of pointwise steps that take as long as reading and writing the elements.
 const STEPS_PER_PASS: usize = 16;
 
@@ -51,13 +54,16 @@ pub(crate) fn limit(planner: &Planner, window: &Window, head: u64, tail: u64, ti
     if fits { largest.max(tiny) } else { tiny }
 }
 
-/// Whether a waiter runs all kernels of a plan itself. Fused records share one pass over memory.
+/// Whether a waiter runs all kernels of a plan itself. Fused records share one pass over memory. The results bypass the
+/// admission to the memory budget, so they must be small.
 pub(crate) fn runs_at_once(plan: &Plan, draft: &SegmentBuilder) -> bool {
     let cost = |group: &Group| {
         let works = || group.records.iter().map(|r| work(draft.submitted[*r as usize].record.recipe));
         works().max().unwrap_or(0).saturating_add(works().fold(0, usize::saturating_add) / 8)
     };
-    plan.groups.iter().map(cost).fold(0, usize::saturating_add) <= WORK
+    let bytes = |r: &u16| draft.submitted[*r as usize].record.recipe.signature.out.bytes;
+    let results = plan.groups.iter().flat_map(|group| group.outputs.iter().map(bytes)).fold(0, usize::saturating_add);
+    results <= RESULT_BYTES && plan.groups.iter().map(cost).fold(0, usize::saturating_add) <= WORK
 }
 
 fn work(recipe: &Recipe) -> usize {

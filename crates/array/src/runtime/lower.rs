@@ -78,10 +78,11 @@ impl Planner {
         };
         let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft);
         for (g, group) in cached.plan.groups.iter().enumerate() {
-            let flight = self.bind(window, draft, group, &cached, g, engine, at_once);
-            flight.into_iter().for_each(|flight| self.flights.push(flight));
+            if let Some(flight) = self.bind(window, draft, group, &cached, g, engine, at_once) {
+                count(&counters.tasks, 1);
+                self.flights.push(flight);
+            }
         }
-        count(&counters.tasks, cached.plan.groups.len() as u64);
         if cached.plan.dropped > 0 {
             count(&counters.dropped, cached.plan.dropped as u64);
             drop_dead(draft, &cached.plan);

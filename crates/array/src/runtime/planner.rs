@@ -176,8 +176,9 @@ impl Planner {
             head = draft.end;
             let unplanned = draft.unplanned;
             if !draft.is_empty() {
-                let waiter = tiny > 0 && matches!(until, Until::Index(_));
-                self.spawn_tasks(runtime, window, &draft, engine, waiter);
+                // Only the segment of the value itself: earlier ones may be independent of it and run on other threads.
+                let at_once = tiny > 0 && head >= tail && matches!(until, Until::Index(_));
+                self.spawn_tasks(runtime, window, &draft, engine, at_once);
             }
             self.lists = draft.into_lists();
             // SAFETY: under the planner's lock; the records before `head` are run or spawned.

@@ -42,7 +42,7 @@ class Linear(Module):
         self.bias = None
         if bias:
             self.bias = Parameter(zeros(out_features, device=device, dtype=dtype))
-            _forerun.initialize("bias", self.bias._array, "uniform", max(in_features, 1) ** -0.5)
+            _forerun.initialize("bias", self.bias._array, "uniform", in_features**-0.5 if in_features else 0.0)
 
     def forward(self, input: Tensor) -> Tensor:
         """Multiply by the transposed weight and add the bias."""

@@ -2,6 +2,7 @@
 //! rows must include it.
 
 use super::copy::{self, Change};
+use crate::command::{cargo, run};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -52,14 +53,17 @@ pub(super) const CHANGES: &[Change] =
 
 /// The inputs of the stage, from the root.
 pub(crate) fn covered() -> Result<BTreeSet<PathBuf>, String> {
-    copy::covered(&["xtask/src/test/new_op/row.rs"], &["array", "base", "cpu", "cuda", "grad", "ops", "plan"])
+    copy::covered(&[], &["array", "base", "cpu", "cuda", "grad", "ops", "plan"])
 }
 
-/// Adds the row to a copy and checks everything that depends on it; `kernels` is the path of the device compiler.
-pub(crate) fn check(kernels: &str) -> Result<(), String> {
+/// Adds the row to a copy and checks everything that depends on it; `kernels` is the path of the device compiler, and
+/// `assembler` that of `ptxas`.
+pub(crate) fn check(kernels: &str, assembler: &str) -> Result<(), String> {
     let copy = copy::Copy::make()?;
     copy.shows(SHOWN)?;
     copy.cargo(&["test", "--package", "forerun-ops", "--lib"])?;
     copy.cargo(&[&["test", "--workspace"], TESTED].concat())?;
-    copy.compiles("softcap", kernels)
+    copy.compiles("softcap", kernels)?;
+    let ptx = ["run", "--package", "forerun-cuda", "--example", "ptx", "--", assembler, "sm_90", "softcap"];
+    run(&mut copy.within(cargo(&ptx)))
 }

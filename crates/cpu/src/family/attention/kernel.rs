@@ -77,7 +77,7 @@ pub(super) fn run<S: Set, V: Vector<Elem: Element>, const FORWARD: bool>(set: S,
 
 impl<T: Copy + Default> Arrays<'_, T> {
     /// Matrix `m` of the stack, `rows` by `columns`.
-    pub(super) fn matrix<'b>(all: &'b [T], m: usize, rows: usize, columns: usize) -> &'b [T] {
+    pub(super) fn matrix(all: &[T], m: usize, rows: usize, columns: usize) -> &[T] {
         &all[m * rows * columns..(m + 1) * rows * columns]
     }
 
