@@ -32,8 +32,9 @@ fn shaped(first: usize, channels: usize, spatial: &[usize], last: bool) -> Vec<u
 
 #[test]
 fn convolutions() {
-    // Data, kernel, stride, padding, dilation, groups.
-    let cases: [(&[usize], &[usize], i64, i64, i64, usize); 5] = [
+    /// Data, kernel, stride, padding, dilation, groups.
+    type Case = (&'static [usize], &'static [usize], i64, i64, i64, usize);
+    let cases: [Case; 5] = [
         (&[5], &[3], 1, 1, 1, 1),
         (&[4, 3], &[3, 2], 2, 1, 1, 2),
         (&[3, 4], &[2, 2], 1, 0, 2, 1),
@@ -74,8 +75,9 @@ fn convolutions() {
 
 #[test]
 fn pools() {
-    // Data, kernel, stride, padding, ceil, adaptive.
-    let cases: [(&[usize], i64, i64, i64, bool, bool); 4] = [
+    /// Data, kernel, stride, padding, ceil, adaptive.
+    type Case = (&'static [usize], i64, i64, i64, bool, bool);
+    let cases: [Case; 4] = [
         (&[7], 3, 2, 1, true, false),
         (&[4, 5], 2, 2, 0, false, false),
         (&[3, 2, 3], 2, 1, 1, false, false),
