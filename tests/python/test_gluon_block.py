@@ -22,7 +22,6 @@ def mlp(kind: type[nn.Sequential] = nn.Sequential) -> nn.Sequential:
     return net
 
 
-
 def test_arrays_by_name_replace_the_initialiser_of_a_bias() -> None:
     """``init.Load`` is asked for every parameter, also for those with their own initialiser."""
     net = nn.Dense(2, in_units=1)
