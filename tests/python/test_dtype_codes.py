@@ -81,7 +81,7 @@ def test_families_are_numpys(family: str) -> None:
     for other in FAMILIES:
         assert np.issubdtype(getattr(np, other), ours) == numpy.issubdtype(getattr(numpy, other), theirs)
         assert not np.issubdtype(getattr(np, other), "float32")
-    with pytest.raises(TypeError, match="names a family"):
+    with pytest.raises(TypeError, match="abstract dtype class"):
         ours(1)
 
 

@@ -114,7 +114,7 @@ def test_a_hybridized_block_is_looked_at() -> None:
     net(x)
     net.hybridize()
     for _ in range(3):
-        with pytest.raises(FloatingPointError, match="log: made"), forerun.detect_nonfinite():
+        with pytest.raises(FloatingPointError, match="log: produced"), forerun.detect_nonfinite():
             net(x)
     with forerun.detect_nonfinite():
         small = gluon.nn.Dense(3)

@@ -70,7 +70,7 @@ def test_reshape_says_whether_it_copies() -> None:
     assert apart.tolist() == [[9, 1, 2], [3, 4, 5]]
     turned = np.reshape(x, (2, 3)).T
     assert np.reshape(turned, (6,)).tolist() == np.reshape(turned, (6,), copy=True).tolist() == [1, 3, 1, 4, 2, 5]
-    with pytest.raises(ValueError, match=r"\(3, 2\) to \(6,\) takes a copy"):
+    with pytest.raises(ValueError, match=r"\(3, 2\) to \(6,\) requires a copy"):
         np.reshape(turned, (6,), copy=False)
     assert np.reshape(np.zeros((0, 3)), (3, 0), copy=False).shape == (3, 0)
 
