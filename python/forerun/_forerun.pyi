@@ -515,31 +515,18 @@ def record_function(
 ) -> list[ndarray]: ...
 def fresh_gradients(variables: Sequence[ndarray]) -> list[builtins.bool]: ...
 def use_gradients(variables: Sequence[ndarray]) -> None: ...
-def sgd_update(
+def update_weights(
+    rule: str,
     weights: Sequence[ndarray],
     grads: Sequence[ndarray],
-    momenta: Sequence[ndarray] | None,
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    momentum: float,
-    rescale: float = 1.0,
-    clip: float | None = None,
-    last_rates: Sequence[float] | None = None,
-) -> None: ...
-def adam_update(
-    weights: Sequence[ndarray],
-    grads: Sequence[ndarray],
-    means: Sequence[ndarray],
-    variances: Sequence[ndarray],
+    states: Sequence[Sequence[ndarray]],
     lrs: Sequence[float],
     wds: Sequence[float],
     counts: Sequence[int],
-    betas: tuple[float, float],
-    epsilon: float,
+    options: Mapping[str, float | None],
     rescale: float = 1.0,
     clip: float | None = None,
-    correction: str = "rate",
-    decoupled: builtins.bool = False,
+    adapts: Sequence[builtins.bool] | None = None,
 ) -> None: ...
 
 class Captured:
@@ -584,6 +571,8 @@ def loss(
     sparse: builtins.bool = True,
     from_logits: builtins.bool = False,
     ignore: int | None = None,
+    other: ArrayLike | None = None,
+    full: builtins.bool = False,
 ) -> ndarray: ...
 def save_arrays(
     path: str | os.PathLike[str], arrays: dict[str, ndarray], notes: Mapping[str, str] | None = None

@@ -25,6 +25,6 @@ pub use layers::{
     BatchNorm, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, LayerNorm, Pooling, Recurrent,
     RecurrentStates, Sequential,
 };
-pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
-pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};
+pub use loss::{Average, Classes, Loss, Poisson, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
+pub use optimise::{Adam, Optimiser, Sgd};
 pub use parameter::Parameter;

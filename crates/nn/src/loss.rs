@@ -3,8 +3,8 @@
 //! Element losses are weighted, then averaged over each sample: one number per sample.
 
 use crate::terms::{extents, one, two, value};
-use forerun_array::Array;
 use forerun_array::ops::{self, Activation};
+use forerun_array::{Array, on_device};
 use forerun_base::{Loc, Result};
 use forerun_ops::{Beyond, Point, ReduceKind};
 
@@ -34,6 +34,37 @@ pub enum Loss<'a> {
     Softmax(Classes),
     /// Kullback-Leibler divergence of labels, which are probabilities, and the softmax of predictions.
     Divergence(Classes),
+    /// The negative log-likelihood of labels, which are counts, under Poisson distributions.
+    Poisson(Poisson),
+    /// `max(0, margin + |label - prediction|^2 - |negative - prediction|^2)` of each sample.
+    Triplet {
+        /// How much nearer the label must be.
+        margin: f64,
+        /// Samples that the predictions are to be away from.
+        negative: &'a Array,
+    },
+    /// With the cosine `c` of the angle between a prediction and the other vector: `1 - c` for label 1, else `max(0, c -
+    /// margin)`. Vectors lie along the last axis; all others are samples.
+    Cosine {
+        /// The cosine up to which vectors count as different.
+        margin: f64,
+        /// The other vectors.
+        other: &'a Array,
+    },
+    /// Kullback-Leibler divergence of the softmax of negative squared distances, of each prediction to all labels, from a
+    /// distribution with this probability spread over the labels of other samples.
+    Metric(f64),
+}
+
+/// How [`Loss::Poisson`] reads predictions.
+#[derive(Clone, Copy)]
+pub struct Poisson {
+    /// Whether predictions are logarithms of the means.
+    pub from_logits: bool,
+    /// Whether to add Stirling's approximation of the logarithm of the label's factorial.
+    pub full: bool,
+    /// Added to means before the logarithm.
+    pub epsilon: f64,
 }
 
 /// How a loss over classes reads predictions and labels.
@@ -101,13 +132,21 @@ impl Loss<'_> {
     /// The loss of each sample.
     pub fn per_sample(self, prediction: &Array, label: &Array, how: Average<'_>, loc: Loc) -> Result<Array> {
         let factor = if matches!(self, Loss::L2) { 0.5 } else { 1.0 };
-        how.apply(self.name(), self.per_element(prediction, label, loc)?, factor, loc)
+        let losses = self.per_element(prediction, label, loc)?;
+        let Loss::Triplet { margin, .. } = self else { return how.apply(self.name(), losses, factor, loc) };
+        let sums = match how.averaged(&losses)[..] {
+            [] => losses,
+            ref axes => ops::reduce(ReduceKind::Sum, &losses, Some(axes), false, loc)?,
+        };
+        let losses = one(Point::Relu, &two(Point::Add, &sums, margin, loc)?, loc)?;
+        Average { batch_axis: 0, ..how }.apply(self.name(), losses, factor, loc)
     }
 
     /// The loss of each element, for [`Loss::L2`] without the factor 1/2; for class losses, the class axis has extent 1
-    /// afterwards.
+    /// afterwards. For [`Loss::Triplet`] the difference of squares; for [`Loss::Cosine`] one column.
     pub fn per_element(self, prediction: &Array, label: &Array, loc: Loc) -> Result<Array> {
-        let by_sample = matches!(self, Loss::Divergence(_)) || matches!(self, Loss::Softmax(how) if how.sparse);
+        let by_sample = matches!(self, Loss::Divergence(_) | Loss::Cosine { .. } | Loss::Metric(_))
+            || matches!(self, Loss::Softmax(how) if how.sparse);
         let label = &if by_sample { label.clone() } else { self.like(label, prediction, loc)? };
         let away = || two(Point::Subtract, label, prediction, loc);
         match self {
@@ -159,7 +198,40 @@ impl Loss<'_> {
                 let apart = two(Point::Subtract, &logarithm, &how.logarithms(prediction, loc)?, loc)?;
                 two(Point::Multiply, label, &apart, loc)
             }
+            Loss::Poisson(how) => how.losses(prediction, label, loc),
+            Loss::Triplet { negative, .. } => {
+                let far = two(Point::Subtract, &self.like(negative, prediction, loc)?, prediction, loc)?;
+                two(Point::Subtract, &one(Point::Square, &away()?, loc)?, &one(Point::Square, &far, loc)?, loc)
+            }
+            Loss::Cosine { margin, other } => {
+                let cosine = cosine(prediction, &self.like(other, prediction, loc)?, loc)?;
+                let alike = two(Point::Equal, &self.like(label, &cosine, loc)?, 1.0, loc)?;
+                let apart = two(Point::Subtract, 1.0, &cosine, loc)?;
+                let beyond = two(Point::Subtract, &cosine, margin, loc)?;
+                let beyond = two(Point::Minimum, &one(Point::Relu, &beyond, loc)?, 1.0 - margin, loc)?;
+                ops::pointwise(Point::Where, &[(&alike).into(), (&apart).into(), (&beyond).into()], loc)
+            }
+            Loss::Metric(smoothing) => self.metric(prediction, label, smoothing, loc),
         }
+    }
+
+    fn metric(self, prediction: &Array, label: &Array, smoothing: f64, loc: Loc) -> Result<Array> {
+        let shape = prediction.shape();
+        let &[samples, _] = &shape[..] else {
+            return Err(value(self.name(), format!("needs one vector per sample, got shape {shape}")));
+        };
+        if label.shape() != shape || samples < 2 {
+            let text = format!("needs two equal shapes of at least 2 samples, got {shape} and {}", label.shape());
+            return Err(value(self.name(), text));
+        }
+        let away = two(Point::Subtract, &ops::expand_dims(prediction, 1)?, &ops::expand_dims(label, 0)?, loc)?;
+        let distances = ops::reduce(ReduceKind::Sum, &one(Point::Square, &away, loc)?, Some(&[2]), false, loc)?;
+        let elsewhere = smoothing / (samples - 1) as f64;
+        let labels = on_device(prediction.device(), || ops::eye(samples, samples, 0, distances.dtype(), loc))?;
+        let labels = two(Point::Multiply, &labels, 1.0 - smoothing - elsewhere, loc)?;
+        let labels = two(Point::Add, &labels, elsewhere, loc)?;
+        let scores = one(Point::Negative, &distances, loc)?;
+        Loss::Divergence(Classes::default()).per_element(&scores, &labels, loc)
     }
 
     fn name(self) -> &'static str {
@@ -172,6 +244,10 @@ impl Loss<'_> {
             Loss::Sigmoid(_) | Loss::Binary(_) => "sigmoid_bce",
             Loss::Softmax(_) => "softmax_cross_entropy",
             Loss::Divergence(_) => "kl_divergence",
+            Loss::Poisson(_) => "poisson_nll_loss",
+            Loss::Triplet { .. } => "triplet_loss",
+            Loss::Cosine { .. } => "cosine_embedding_loss",
+            Loss::Metric(_) => "sdml_loss",
         }
     }
 
@@ -200,6 +276,41 @@ fn mixture(hit: &Array, miss: &Array, label: &Array, positive: Option<&Array>, l
     two(Point::Add, &hit, &miss, loc)
 }
 
+/// The cosine of the angle between vectors along the last axis, as one column.
+fn cosine(x: &Array, y: &Array, loc: Loc) -> Result<Array> {
+    let sum = |a: &Array, b: &Array| {
+        let sum = ops::reduce(ReduceKind::Sum, &two(Point::Multiply, a, b, loc)?, Some(&[-1]), false, loc)?;
+        ops::reshape(&sum, &[-1, 1], loc)
+    };
+    // The bound is inside the root, so that the gradient of a zero vector is not NaN.
+    let norm = |x: &Array| one(Point::Sqrt, &two(Point::Maximum, &sum(x, x)?, TINY * TINY, loc)?, loc);
+    let norms = two(Point::Maximum, &two(Point::Multiply, &norm(x)?, &norm(y)?, loc)?, TINY, loc)?;
+    two(Point::Divide, &sum(x, y)?, &norms, loc)
+}
+
+impl Poisson {
+    fn losses(self, prediction: &Array, label: &Array, loc: Loc) -> Result<Array> {
+        let log = |x: &Array| one(Point::Log, x, loc);
+        let (mean, logarithm) = if self.from_logits {
+            (one(Point::Exp, prediction, loc)?, prediction.clone())
+        } else {
+            (prediction.clone(), log(&two(Point::Add, prediction, self.epsilon, loc)?)?)
+        };
+        let losses = two(Point::Subtract, &mean, &two(Point::Multiply, label, &logarithm, loc)?, loc)?;
+        if !self.full {
+            return Ok(losses);
+        }
+        // Of labels up to 1 the logarithm of the factorial is 0; the bound keeps gradients finite there.
+        let count = two(Point::Maximum, label, 1.0, loc)?;
+        let main = two(Point::Subtract, &two(Point::Multiply, &count, &log(&count)?, loc)?, &count, loc)?;
+        let rest = two(Point::Multiply, &log(&two(Point::Multiply, &count, std::f64::consts::TAU, loc)?)?, 0.5, loc)?;
+        let factorial = two(Point::Add, &main, &rest, loc)?;
+        let large = two(Point::Greater, label, 1.0, loc)?;
+        let factorial = ops::pointwise(Point::Where, &[(&large).into(), (&factorial).into(), 0.into()], loc)?;
+        two(Point::Add, &losses, &factorial, loc)
+    }
+}
+
 impl Classes {
     fn logarithms(self, prediction: &Array, loc: Loc) -> Result<Array> {
         if self.from_logits { Ok(prediction.clone()) } else { ops::log_softmax(prediction, self.axis, loc) }
@@ -222,8 +333,14 @@ impl Average<'_> {
         if weight != 1.0 {
             losses = two(Point::Multiply, &losses, weight, loc)?;
         }
-        let axes: Vec<isize> = (0..rank).filter(|axis| *axis != batch).collect();
+        let axes = self.averaged(&losses);
         if axes.is_empty() { Ok(losses) } else { ops::mean(&losses, Some(&axes), false, loc) }
+    }
+
+    /// The axes of losses other than that of the samples.
+    fn averaged(&self, losses: &Array) -> Vec<isize> {
+        let rank = losses.ndim() as isize;
+        (0..rank).filter(|axis| *axis != self.batch_axis.rem_euclid(rank)).collect()
     }
 
     /// The sample weights, reshaped along the batch axis of the losses.

@@ -1,73 +1,35 @@
 //! Optimisers: one call updates all parameters. Rates are scalars in the records, so a new rate needs no new plan.
 
 use crate::parameter::Parameter;
-use crate::rules::{self, Correction, Preparation, WeightUpdate};
+use crate::rules::{self, Preparation, Rule, WeightUpdate};
 use crate::terms::value;
-use forerun_array::{Array, Wait, on_device, ops};
-use forerun_base::{Loc, Result, Scalar};
+use forerun_array::{Array, Wait, ops};
+use forerun_base::{DType, Loc, Result};
 
-/// The update rule of an optimiser.
-pub trait Rule {
-    /// The name used in messages.
-    const NAME: &'static str;
-    /// Number of state arrays per weight.
-    fn kinds(&self) -> usize;
-    /// Performs one step; `states` are the arrays of each kind, `count` is the number of the step, starting at 1.
-    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], count: u32, loc: Loc) -> Result<()>;
-}
-
-/// Trains parameters with a rule.
+/// Trains parameters with a rule, one of [`rules`].
 pub struct Optimiser<R> {
     /// The trained parameters, each once.
     trained: Vec<Parameter>,
     rate: f64,
     decay: f64,
+    clip: Option<f64>,
+    multi_precision: bool,
     rule: R,
-    /// The state arrays of the rule, by kind; created at the first step.
+    /// The states of each parameter, after a master copy if there is one; created at the first step.
     states: Vec<Vec<Array>>,
     steps: u32,
 }
 
 /// Stochastic gradient descent, with optional momentum and weight decay.
-pub type Sgd = Optimiser<Descent>;
+pub type Sgd = Optimiser<rules::Sgd>;
 
 /// Adam: steps scaled by running means and variances of the gradients.
-pub type Adam = Optimiser<rules::AdamOptions>;
-
-/// The rule of [`Sgd`].
-#[derive(Default)]
-pub struct Descent {
-    momentum: f64,
-}
-
-impl Rule for Descent {
-    const NAME: &'static str = "sgd";
-
-    fn kinds(&self) -> usize {
-        (self.momentum != 0.0) as usize
-    }
-
-    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], _count: u32, loc: Loc) -> Result<()> {
-        step.sgd(states.first().map(Vec::as_slice), self.momentum, None, loc)
-    }
-}
-
-impl Rule for rules::AdamOptions {
-    const NAME: &'static str = "adam";
-
-    fn kinds(&self) -> usize {
-        2
-    }
-
-    fn update(&self, step: &WeightUpdate<'_>, states: &[Vec<&Array>], count: u32, loc: Loc) -> Result<()> {
-        step.adam(&states[0], &states[1], &vec![count.into(); step.weights.len()], self, loc)
-    }
-}
+pub type Adam = Optimiser<rules::Adam>;
 
 impl Sgd {
     /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
-        Optimiser::with(Descent::default(), parameters, learning_rate)
+        Optimiser::with(rules::Sgd::default(), parameters, learning_rate)
     }
 
     /// Sets the momentum: the fraction of the last step that is added to the next.
@@ -80,9 +42,7 @@ impl Sgd {
 impl Adam {
     /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
-        let correction = Correction::Rate;
-        let rule = rules::AdamOptions { betas: (0.9, 0.999), epsilon: 1e-8, correction, decoupled: false };
-        Optimiser::with(rule, parameters, learning_rate)
+        Optimiser::with(rules::Adam::default(), parameters, learning_rate)
     }
 
     /// Sets the decay rates of the running means and variances.
@@ -99,19 +59,33 @@ impl Adam {
 }
 
 impl<R: Rule> Optimiser<R> {
-    fn with(rule: R, parameters: Vec<Parameter>, rate: f64) -> Optimiser<R> {
+    /// Trains these parameters, except those without gradients, by a rule.
+    pub fn with(rule: R, parameters: Vec<Parameter>, learning_rate: f64) -> Optimiser<R> {
         let mut trained: Vec<Parameter> = Vec::with_capacity(parameters.len());
         for parameter in parameters.into_iter().filter(Parameter::is_trainable) {
             if !trained.iter().any(|p| p.is_same(&parameter)) {
                 trained.push(parameter);
             }
         }
-        Optimiser { trained, rate, decay: 0.0, rule, states: Vec::new(), steps: 0 }
+        let (states, steps) = (Vec::new(), 0);
+        Optimiser { trained, rate: learning_rate, decay: 0.0, clip: None, multi_precision: false, rule, states, steps }
     }
 
-    /// Sets the weight decay: this fraction of each weight is added to its gradient.
+    /// Sets the weight decay.
     pub fn weight_decay(mut self, decay: f64) -> Optimiser<R> {
         self.decay = decay;
+        self
+    }
+
+    /// Sets the largest absolute value of an element of a gradient, which is clipped before it is used.
+    pub fn clip_gradient(mut self, limit: f64) -> Optimiser<R> {
+        self.clip = Some(limit);
+        self
+    }
+
+    /// Updates half floats through a master copy of the weight in float32.
+    pub fn multi_precision(mut self) -> Optimiser<R> {
+        self.multi_precision = true;
         self
     }
 
@@ -130,32 +104,44 @@ impl<R: Rule> Optimiser<R> {
     pub fn step(&mut self, batch: usize) -> Result<()> {
         let loc = Loc::caller();
         if batch == 0 {
-            return Err(value(R::NAME, "the batch size must be at least 1, got 0".to_owned()));
+            return Err(value(self.rule.name(), "the batch size must be at least 1, got 0".to_owned()));
         }
         let (mut weights, mut gradients) = (Vec::new(), Vec::new());
         for parameter in &self.trained {
             let Some(gradient) = parameter.gradient() else {
                 let text = format!("`{}` has no gradient: no forward pass has used it", parameter.name());
-                return Err(value(R::NAME, text));
+                return Err(value(self.rule.name(), text));
             };
             weights.push(parameter.array()?);
             gradients.push(gradient);
         }
         if self.states.is_empty() {
-            let zeros = |w: &Array| on_device(w.device(), || ops::full(&w.shape(), Scalar::Int(0), w.dtype(), loc));
-            let kinds = 0..self.rule.kinds();
-            self.states = kinds.map(|_| weights.iter().map(zeros).collect()).collect::<Result<_>>()?;
+            self.states = weights.iter().map(|weight| self.begin(weight, loc)).collect::<Result<_>>()?;
         }
         self.steps = self.steps.saturating_add(1);
-        let states: Vec<Vec<&Array>> = self.states.iter().map(|kind| kind.iter().collect()).collect();
+        let states: Vec<Vec<&Array>> = self.states.iter().map(|own| own.iter().collect()).collect();
+        let adapts: Vec<bool> = self.trained.iter().map(|parameter| adapts(parameter.name())).collect();
         let step = WeightUpdate {
             weights: &weights.iter().collect::<Vec<_>>(),
             gradients: &gradients.iter().collect::<Vec<_>>(),
+            states: &states,
             rates: &vec![self.rate; weights.len()],
             decays: &vec![self.decay; weights.len()],
-            preparation: Preparation { rescale: 1.0 / batch as f64, clip: None },
+            counts: &vec![self.steps.into(); weights.len()],
+            adapts: Some(&adapts),
+            preparation: Preparation { rescale: 1.0 / batch as f64, clip: self.clip },
         };
-        self.rule.update(&step, &states, self.steps, loc)
+        step.apply(&self.rule, loc)
+    }
+
+    /// New states of a weight, after a master copy if it needs one.
+    fn begin(&self, weight: &Array, loc: Loc) -> Result<Vec<Array>> {
+        if !self.multi_precision || !matches!(weight.dtype(), DType::F16 | DType::BF16) {
+            return self.rule.states(weight, loc);
+        }
+        let master = ops::cast(&weight.detach(), DType::F32, loc)?;
+        let states = self.rule.states(&master, loc)?;
+        Ok([master].into_iter().chain(states).collect())
     }
 
     /// Undoes the steps that failed, of weights, states and the step count; returns how many. Waits. Training continues
@@ -175,4 +161,9 @@ impl<R: Rule> Optimiser<R> {
         self.states.iter().flatten().try_for_each(|array| array.restore_with(&wait).map(drop))?;
         Ok(most)
     }
+}
+
+/// Whether the rate of a parameter may depend on norms: not for biases and the parameters of normalisations.
+fn adapts(name: &str) -> bool {
+    !["bias", "gamma", "beta"].iter().any(|end| name.ends_with(end))
 }

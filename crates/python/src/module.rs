@@ -79,7 +79,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::ufunc::PyPointwise;
     #[pymodule_export]
-    use crate::updates::{adam_update, sgd_update};
+    use crate::updates::update_weights;
 
     #[pymodule_init]
     fn start(module: &Bound<'_, PyModule>) -> PyResult<()> {

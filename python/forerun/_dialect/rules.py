@@ -9,26 +9,21 @@ from forerun import _forerun, np
 
 
 class Momentum:
-    """Stochastic gradient descent: ``v = momentum * v + g``, then ``w -= lr * v``.
-
-    The native rule keeps ``lr * v`` and rescales it when the learning rate changes.
-    """
+    """Stochastic gradient descent: ``v = momentum * v + g``, then ``w -= lr * v``."""
 
     def __init__(self) -> None:
-        self._states: dict[int, tuple[_forerun.ndarray, float]] = {}
+        self._states: dict[int, _forerun.ndarray] = {}
 
     def step(self, parameters: Sequence[Any], lr: float, momentum: float, weight_decay: float) -> None:
         """Update the parameters in place by their gradients."""
         weights = [parameter._array for parameter in parameters]
-        grads = [weight.grad for weight in weights]
-        rates, decays = [lr] * len(weights), [weight_decay] * len(weights)
-        if not momentum:
-            _forerun.sgd_update(weights, grads, None, rates, decays, 0.0)
-            return
-        states = [self._states.get(id(parameter)) or (np.zeros_like(parameter._array), lr) for parameter in parameters]
-        momenta, last = [array for array, _ in states], [rate for _, rate in states]
-        self._states.update((id(parameter), (array, lr)) for parameter, array in zip(parameters, momenta, strict=True))
-        _forerun.sgd_update(weights, grads, momenta, rates, decays, momentum, last_rates=last)
+        states: list[tuple[_forerun.ndarray, ...]] = [()] * len(weights)
+        if momentum:
+            for parameter in parameters:
+                if id(parameter) not in self._states:
+                    self._states[id(parameter)] = np.zeros_like(parameter._array)
+            states = [(self._states[id(parameter)],) for parameter in parameters]
+        _step("sgd", weights, states, lr, weight_decay, None, {"momentum": momentum, "velocity": True})
 
 
 class Moments:
@@ -46,19 +41,32 @@ class Moments:
         weight_decay: float,
     ) -> None:
         """Update the parameters in place by their gradients."""
-        weights = [parameter._array for parameter in parameters]
-        grads = [weight.grad for weight in weights]
-        means, variances, counts = [], [], []
+        states, counts = [], []
         for parameter in parameters:
             if id(parameter) not in self._states:
                 zeros = np.zeros_like(parameter._array)
                 self._states[id(parameter)] = zeros, zeros.copy(), 0
             mean, variance, count = self._states[id(parameter)]
             self._states[id(parameter)] = mean, variance, count + 1
-            means.append(mean)
-            variances.append(variance)
+            states.append((mean, variance))
             counts.append(count + 1)
-        rates, decays = [lr] * len(weights), [weight_decay] * len(weights)
-        _forerun.adam_update(
-            weights, grads, means, variances, rates, decays, counts, (betas[0], betas[1]), eps, correction="full"
-        )
+        options = {"beta1": betas[0], "beta2": betas[1], "epsilon": eps}
+        kind = {"correct_bias": True, "correct_epsilon": True, "decoupled": False}
+        weights = [parameter._array for parameter in parameters]
+        _step("adam", weights, states, lr, weight_decay, counts, {**options, **kind})
+
+
+def _step(
+    rule: str,
+    weights: list[_forerun.ndarray],
+    states: Sequence[tuple[_forerun.ndarray, ...]],
+    lr: float,
+    weight_decay: float,
+    counts: list[int] | None,
+    options: dict[str, float],
+) -> None:
+    number = len(weights)
+    grads: Any = [weight.grad for weight in weights]
+    _forerun.update_weights(
+        rule, weights, grads, states, [lr] * number, [weight_decay] * number, counts or [1] * number, options
+    )

@@ -16,6 +16,7 @@ from forerun.gluon.hybrid import HybridBlock
 
 __all__ = [
     "CTCLoss",
+    "CosineEmbeddingLoss",
     "HingeLoss",
     "HuberLoss",
     "KLDivLoss",
@@ -23,11 +24,14 @@ __all__ = [
     "L2Loss",
     "LogisticLoss",
     "Loss",
+    "PoissonNLLLoss",
+    "SDMLLoss",
     "SigmoidBCELoss",
     "SigmoidBinaryCrossEntropyLoss",
     "SoftmaxCELoss",
     "SoftmaxCrossEntropyLoss",
     "SquaredHingeLoss",
+    "TripletLoss",
 ]
 
 
@@ -217,7 +221,14 @@ class KLDivLoss(Loss):
 
 
 class HuberLoss(Loss):
-    """The Huber loss: squared differences below ``rho``, absolute differences above.
+    """The Huber loss: ``d ** 2 / (2 * rho)`` for distances ``d`` up to ``rho``, ``d - rho / 2`` above.
+
+    Parameters
+    ----------
+    rho
+        The distance between the two.
+    weight, batch_axis, **arguments
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -228,6 +239,8 @@ class HuberLoss(Loss):
 
     def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **arguments: Any) -> None:
         super().__init__(weight, batch_axis, **arguments)
+        if not rho > 0:
+            raise ValueError(f"HuberLoss: rho must be positive, got {rho}")
         self._rho = rho
 
     def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
@@ -237,6 +250,13 @@ class HuberLoss(Loss):
 
 class HingeLoss(Loss):
     """The mean of ``max(0, margin - pred * label)``, for labels -1 and 1.
+
+    Parameters
+    ----------
+    margin
+        The margin.
+    weight, batch_axis, **arguments
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -256,6 +276,13 @@ class HingeLoss(Loss):
 
 class SquaredHingeLoss(HingeLoss):
     """The mean of ``max(0, margin - pred * label) ** 2``, for labels -1 and 1.
+
+    Parameters
+    ----------
+    margin
+        The margin.
+    weight, batch_axis, **arguments
+        Passed to :class:`Loss`.
 
     Examples
     --------
@@ -302,6 +329,146 @@ class LogisticLoss(Loss):
         """Compute the loss."""
         kind = "logistic" if self._label_format == "signed" else "sigmoid"
         return self._compute(kind, pred, label, sample_weight)
+
+
+class TripletLoss(Loss):
+    """``max(0, margin + |positive - pred| ** 2 - |negative - pred| ** 2)`` of each sample.
+
+    Parameters
+    ----------
+    margin
+        How much nearer the positive sample must be.
+    weight, batch_axis, **arguments
+        Passed to :class:`Loss`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> gluon.loss.TripletLoss()(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]]), np.array([[1.0, 0.5]]))
+    array([1.75])
+    """
+
+    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **arguments: Any) -> None:
+        super().__init__(weight, batch_axis, **arguments)
+        self._margin = margin
+
+    def forward(
+        self, pred: ndarray, positive: ndarray, negative: ndarray, sample_weight: ndarray | None = None
+    ) -> ndarray:
+        """Compute the loss from anchors, samples near them and samples away from them."""
+        return self._compute("triplet", pred, positive, sample_weight, bound=self._margin, other=negative)
+
+
+class PoissonNLLLoss(Loss):
+    """The negative log-likelihood of counts under Poisson distributions.
+
+    ``exp(pred) - target * pred``, or ``pred - target * log(pred + epsilon)`` without ``from_logits``.
+
+    Parameters
+    ----------
+    weight
+        A factor.
+    from_logits
+        Whether predictions are logarithms of the means.
+    batch_axis
+        The axis of the samples.
+    compute_full
+        Whether to add Stirling's approximation ``target * log(target) - target + log(2 * pi * target) / 2`` where the
+        target exceeds 1.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> gluon.loss.PoissonNLLLoss()(np.array([[0.0]]), np.array([[3.0]]))
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **arguments)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def forward(
+        self, pred: ndarray, target: ndarray, sample_weight: ndarray | None = None, epsilon: float = 1e-8
+    ) -> ndarray:
+        """Compute the loss; ``epsilon`` keeps the logarithm of a mean of zero finite."""
+        options = {"from_logits": self._from_logits, "full": self._compute_full, "bound": epsilon}
+        return self._compute("poisson", pred, target, sample_weight, **options)
+
+
+class CosineEmbeddingLoss(Loss):
+    """``1 - c`` for label 1 and ``max(0, c - margin)`` for label -1, where ``c`` is the cosine of two vectors' angle.
+
+    Vectors lie along the last axis, and all other axes are samples.
+
+    Parameters
+    ----------
+    weight, batch_axis
+        Passed to :class:`Loss`.
+    margin
+        The cosine up to which vectors count as different.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> x, y = np.array([[2.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> gluon.loss.CosineEmbeddingLoss()(x, y, np.array([1, -1]))
+    array([1., 1.])
+    """
+
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **arguments: Any) -> None:
+        super().__init__(weight, batch_axis, **arguments)
+        self._margin = margin
+
+    def forward(
+        self, input1: ndarray, input2: ndarray, label: ndarray, sample_weight: ndarray | None = None
+    ) -> ndarray:
+        """Compute the loss of pairs of vectors."""
+        return self._compute("cosine", input1, label, sample_weight, bound=self._margin, other=input2)
+
+
+class SDMLLoss(Loss):
+    """A loss for pairs of matching vectors, in which the other pairs of the batch are the negative examples.
+
+    The Kullback-Leibler divergence of the softmax of ``-|x1[i] - x2[j]| ** 2`` over ``j`` from a distribution that is
+    ``1 - smoothing_parameter`` for ``j = i`` and equal for all others.
+
+    Parameters
+    ----------
+    smoothing_parameter
+        The probability of the other pairs.
+    weight, batch_axis, **arguments
+        Passed to :class:`Loss`.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> gluon.loss.SDMLLoss()(np.zeros((2, 3)), np.zeros((2, 3)))
+    array([0.04114176, 0.04114176])
+    """
+
+    def __init__(
+        self, smoothing_parameter: float = 0.3, weight: float | None = 1.0, batch_axis: int = 0, **arguments: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **arguments)
+        if not 0 <= smoothing_parameter <= 1:
+            raise ValueError(f"SDMLLoss: smoothing_parameter must be between 0 and 1, got {smoothing_parameter}")
+        self.smoothing_parameter = smoothing_parameter
+
+    def forward(self, x1: ndarray, x2: ndarray) -> ndarray:
+        """Compute the loss of each pair."""
+        return self._compute("metric", x1, x2, None, bound=self.smoothing_parameter)
 
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss

@@ -6,16 +6,16 @@ devices, whichever finishes first, and every device applies the same update.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forerun import _forerun, optimizer
+from forerun import _forerun, np, optimizer
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
 from forerun.gluon.block import Block
 from forerun.gluon.parameter import Parameter
+from forerun.optimizer import states as stored
 
 __all__ = ["Trainer"]
 
@@ -28,7 +28,7 @@ class Trainer:
     params
         Parameters, from ``collect_params`` or as a list.
     optimizer
-        An optimiser or its name: ``"sgd"``, ``"adam"``, ``"adamw"``.
+        An optimiser or its name, such as ``"sgd"`` or ``"adam"``: any class of ``forerun.optimizer``.
     optimizer_params
         Arguments of the optimiser.
     kvstore, compression_params, update_on_kvstore
@@ -71,7 +71,7 @@ class Trainer:
             if not isinstance(parameter, Parameter):
                 raise TypeError(f"Trainer: params are parameters, not {type(parameter).__name__}")
         # The optimiser's states of each parameter, by device.
-        self._states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
+        self._states: dict[int, dict[Device, Any]] = {}
         self._optimizer = _make(optimizer, optimizer_params or {})
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._scale = self._optimizer.rescale_grad
@@ -130,7 +130,7 @@ class Trainer:
         indices: list[int] = []
         weights: list[ndarray] = []
         grads: list[ndarray] = []
-        states: list[tuple[ndarray, ...]] = []
+        states: list[Any] = []
         for index, parameter in self._with_gradients(ignore_stale_grad):
             data = parameter._data
             indices += [index] * len(data)
@@ -138,20 +138,19 @@ class Trainer:
             grads += [parameter._grad_of(weight) for weight in data]
             known = self._states.get(index)
             if known is None or list(known) != [weight.device for weight in data]:
-                known = self._states[index] = self._new_states(known, data)
+                known = self._states[index] = self._new_states(index, known, data)
             states += known.values()
         if weights:
-            self._optimizer.update(indices, weights, grads, states)
+            self._optimizer.update_multi_precision(indices, weights, grads, states)
             _forerun.use_gradients(weights)
 
-    def _new_states(
-        self, known: dict[Device, tuple[ndarray, ...]] | None, data: list[ndarray]
-    ) -> dict[Device, tuple[ndarray, ...]]:
+    def _new_states(self, index: int, known: dict[Device, Any] | None, data: list[ndarray]) -> dict[Device, Any]:
         """Return new optimiser states of a parameter, one per device."""
         if known is None:
-            return {weight.device: self._optimizer.create_state(weight) for weight in data}
+            create = self._optimizer.create_state_multi_precision
+            return {weight.device: create(index, weight) for weight in data}
         first = next(iter(known.values()))
-        return {weight.device: tuple(array.copyto(weight.device) for array in first) for weight in data}
+        return {weight.device: _copied(first, weight.device) for weight in data}
 
     def restore(self) -> int:
         """Undo the steps that failed; return how many.
@@ -194,7 +193,7 @@ class Trainer:
                 # The step that created the states is undone, so drop them, even if they did not fail.
                 self._states.pop(index, None)
             for states in self._states.get(index, {}).values():
-                for state in states:
+                for state in stored.flat(states):
                     state.restore()
         if most:
             self._optimizer.num_update = max(self._optimizer.begin_num_update, *counts.values())
@@ -227,20 +226,9 @@ class Trainer:
         fname
             The file. It is replaced atomically.
         """
-        names = self._optimizer.state_names
-        arrays = {
-            f"{index}.{name}": array
-            for index, states in self._states.items()
-            # All devices have equal states.
-            for name, array in zip(names, next(iter(states.values())), strict=True)
-        }
-        counts = {str(index): count for index, count in self._optimizer.counts.items()}
-        notes = {
-            "optimizer": type(self._optimizer).__name__,
-            "num_update": str(self._optimizer.num_update),
-            "counts": json.dumps(counts),
-        }
-        _forerun.save_arrays(fname, arrays, notes)
+        # All devices have equal states.
+        states = {index: next(iter(own.values())) for index, own in self._states.items()}
+        stored.save(fname, self._optimizer, states)
 
     def load_states(self, fname: str | os.PathLike[str]) -> None:
         """Read the optimiser's states from a file.
@@ -251,42 +239,28 @@ class Trainer:
             The file, written by a trainer of the same parameters and the same kind of optimiser.
         """
         where = f"load_states: {os.fspath(fname)}"
-        arrays, notes = _forerun.load_arrays(fname)
-        kind, names = type(self._optimizer).__name__, self._optimizer.state_names
-        if notes.get("optimizer") != kind:
-            raise refused(f"{where}: states of {notes.get('optimizer')}, not of {kind}")
-        counts, num_update = _read_counts(notes, len(self._params), where)
-        states: dict[int, dict[Device, tuple[ndarray, ...]]] = {}
+        arrays, counts, num_update = stored.load(fname, self._optimizer, where)
+        if any(not 0 <= index < len(self._params) for index in counts):
+            raise refused(f"{where}: {len(counts)} parameters were updated, the trainer has {len(self._params)}")
+        states: dict[int, dict[Device, Any]] = {}
         for index, parameter in enumerate(self._params):
-            found = [arrays.pop(f"{index}.{name}", None) for name in names]
-            state = tuple(array for array in found if array is not None)
-            if not state:
+            if not parameter._known():
+                # Its arrays, if there are any, are reported below.
                 continue
-            if len(state) != len(names) or any(array.shape != parameter.shape for array in state):
-                raise refused(f"{where}: the state of parameter {index} does not fit its shape {parameter.shape}")
-            for name, array in zip(names, state, strict=True):
-                if array.dtype != parameter.dtype:
-                    raise refused(
-                        f"{where}: {name} of parameter {index} is {array.dtype.name}, not {parameter.dtype.name}"
-                    )
-            states[index] = {state[0].device: state}
+            weight = parameter._data[0] if parameter._data else np.zeros(parameter.shape or (), parameter.dtype)
+            state = stored.take(self._optimizer, index, weight, arrays, where)
+            if state is not None:
+                states[index] = {stored.flat(state)[0].device: state}
         if arrays:
-            raise refused(f"{where}: {min(arrays)!r} does not belong to a parameter")
+            raise refused(f"{where}: {min(arrays)!r} does not belong to a parameter of known shape")
         self._states = states
         self._optimizer.counts = counts
         self._optimizer.num_update = num_update
 
 
+def _copied(state: Any, device: Device) -> Any:
+    return stored.mapped(lambda array: array.copyto(device), state)
+
+
 def _make(given: str | optimizer.Optimizer, arguments: Mapping[str, Any]) -> optimizer.Optimizer:
     return optimizer.create(given, **arguments)
-
-
-def _read_counts(notes: Mapping[str, str], parameters: int, where: str) -> tuple[dict[int, int], int]:
-    try:
-        counts = {int(index): int(count) for index, count in json.loads(notes["counts"]).items()}
-        num_update = int(notes["num_update"])
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise refused(f"{where}: the numbers of updates cannot be read: {error}") from error
-    if any(not 0 <= index < parameters for index in counts):
-        raise refused(f"{where}: {len(counts)} parameters were updated, the trainer has {parameters}")
-    return counts, num_update
