@@ -454,8 +454,8 @@ class SDMLLoss(Loss):
     Examples
     --------
     >>> from forerun import gluon, np
-    >>> gluon.loss.SDMLLoss()(np.zeros((2, 3)), np.zeros((2, 3)))
-    array([0.04114176, 0.04114176])
+    >>> gluon.loss.SDMLLoss()(np.zeros((4, 3)), np.zeros((4, 3))).shape
+    (4,)
     """
 
     def __init__(

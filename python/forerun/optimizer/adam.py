@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun.optimizer.base import Optimizer, register
 
@@ -57,7 +57,7 @@ class Adam(_Moments):
     """
 
     _rule = "adam"
-    _fixed: Mapping[str, float] = {"correct_bias": True, "correct_epsilon": False, "decoupled": False}
+    _fixed: ClassVar[Mapping[str, float]] = {"correct_bias": True, "correct_epsilon": False, "decoupled": False}
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class AdamW(_Moments):
 
     _rule = "adam"
     _options = (*_Moments._options, "correct_bias")
-    _fixed = {"correct_epsilon": False, "decoupled": True}
+    _fixed: ClassVar[Mapping[str, float]] = {"correct_epsilon": False, "decoupled": True}
 
     def __init__(
         self,
@@ -198,8 +198,8 @@ class Nadam(_Moments):
 class AdaBelief(_Moments):
     """Adam with the mean squared deviation of gradients from their mean.
 
-    With ``g' = clip(g + wd * w)``: ``m = beta1 * m + (1 - beta1) * g'``, ``s = beta2 * s + (1 - beta2) * (g' - m) ** 2 +
-    epsilon``, then ``w -= r * m / (sqrt(s) + epsilon)`` with the ``r`` of :class:`AdamW`.
+    With ``g' = clip(g + wd * w)``: ``m = beta1 * m + (1 - beta1) * g'``, ``s = beta2 * s + (1 - beta2) * (g' - m) ** 2
+    + epsilon``, then ``w -= r * m / (sqrt(s) + epsilon)`` with the ``r`` of :class:`AdamW`.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from forerun import _forerun, np
 from forerun._forerun import ndarray
@@ -100,7 +100,7 @@ class Optimizer:
     # The native rule, the attributes that are its options, and its other options.
     _rule = ""
     _options: tuple[str, ...] = ()
-    _fixed: Mapping[str, float] = {}
+    _fixed: ClassVar[Mapping[str, float]] = {}
 
     register = staticmethod(register)
     create = create_optimizer = staticmethod(create)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from forerun import np
 from forerun._forerun import ndarray
@@ -54,7 +54,7 @@ class SGD(_WithMomentum):
     """
 
     _rule = "sgd"
-    _fixed = {"velocity": False}
+    _fixed: ClassVar[Mapping[str, float]] = {"velocity": False}
 
     def __init__(
         self, learning_rate: float | None = None, momentum: float = 0.0, lazy_update: bool = False, **arguments: Any

@@ -18,6 +18,11 @@ __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 Extents = int | Sequence[int]
 
 
+def channels_first(dimensions: int) -> str:
+    """Return the layout of data with channels before its spatial axes."""
+    return "NC" + "DHW"[-dimensions:]
+
+
 class ConvBase(HybridBlock):
     """What convolution layers have in common."""
 
@@ -27,20 +32,51 @@ class ConvBase(HybridBlock):
         self,
         channels: int,
         kernel_size: Extents,
-        strides: Extents,
-        padding: Extents,
-        dilation: Extents,
-        groups: int,
-        layout: str,
-        activation: str | None,
-        use_bias: bool,
-        weight_initializer: str | Initializer | None,
-        bias_initializer: str | Initializer,
-        in_channels: int,
+        strides: Extents = 1,
+        padding: Extents = 0,
+        dilation: Extents = 1,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: str | Initializer | None = None,
+        bias_initializer: str | Initializer = "zeros",
+        in_channels: int = 0,
         **arguments: Any,
     ) -> None:
+        """Make a layer. Extents are one number for all axes, or one for each.
+
+        Parameters
+        ----------
+        channels
+            The number of filters: channels of the result.
+        kernel_size
+            The extents of the kernel.
+        strides
+            Steps between windows.
+        padding
+            Zeros at both ends of each axis.
+        dilation
+            Steps between the elements of a window.
+        groups
+            Groups of channels that are convolved separately.
+        layout
+            ``"NCW"``, ``"NCHW"`` or ``"NCDHW"``, the default, with a weight of shape (channels, inputs / groups,
+            *kernel*); or ``"NWC"``, ``"NHWC"`` or ``"NDHWC"``, with one of shape (channels, *kernel*, inputs / groups).
+        activation
+            The name of an activation, or ``None``.
+        use_bias
+            Whether to add a bias.
+        weight_initializer, bias_initializer
+            Initialisers of the parameters.
+        in_channels
+            The number of input channels; inferred at the first call if 0.
+        **arguments
+            Passed to :class:`Block`.
+        """
         super().__init__(**arguments)
         name, count = type(self).__name__, self._dimensions
+        layout = channels_first(count) if layout is None else layout
         self._channels = channels
         self._groups = groups
         self._layout = layout
@@ -129,34 +165,6 @@ class Conv1D(ConvBase):
     ``y[n, f, o] = bias[f] + sum over c and k of weight[f, c, k] * x[n, c, o * strides + k * dilation - padding]``. An
     axis of extent ``x`` becomes ``(x + 2 * padding - dilation * (kernel_size - 1) - 1) // strides + 1`` long.
 
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        Zeros at both ends of each axis.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCW"``, with a weight of shape (channels, inputs / groups, kernel), or ``"NWC"``, with one of shape
-        (channels, kernel, inputs / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
-
     Examples
     --------
     >>> from forerun import np
@@ -169,72 +177,11 @@ class Conv1D(ConvBase):
 
     _dimensions = 1
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = 1,
-        padding: Extents = 0,
-        dilation: Extents = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )
-
 
 class Conv2D(ConvBase):
     """A convolution over images.
 
-    ``y[n, f, o] = bias[f] + sum over c and k of weight[f, c, k] * x[n, c, o * strides + k * dilation - padding]``. An
-    axis of extent ``x`` becomes ``(x + 2 * padding - dilation * (kernel_size - 1) - 1) // strides + 1`` long.
-
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        Zeros at both ends of each axis.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCHW"``, with a weight of shape (channels, inputs / groups, *kernel*), or ``"NHWC"``, with one of shape
-        (channels, *kernel*, inputs / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
+    The formula is that of :class:`Conv1D`, along each spatial axis.
 
     Examples
     --------
@@ -248,72 +195,11 @@ class Conv2D(ConvBase):
 
     _dimensions = 2
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = (1, 1),
-        padding: Extents = (0, 0),
-        dilation: Extents = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )
-
 
 class Conv3D(ConvBase):
     """A convolution over volumes.
 
-    ``y[n, f, o] = bias[f] + sum over c and k of weight[f, c, k] * x[n, c, o * strides + k * dilation - padding]``. An
-    axis of extent ``x`` becomes ``(x + 2 * padding - dilation * (kernel_size - 1) - 1) // strides + 1`` long.
-
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        Zeros at both ends of each axis.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCDHW"``, with a weight of shape (channels, inputs / groups, *kernel*), or ``"NDHWC"``, with one of shape
-        (channels, *kernel*, inputs / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
+    The formula is that of :class:`Conv1D`, along each spatial axis.
 
     Examples
     --------
@@ -326,35 +212,3 @@ class Conv3D(ConvBase):
     """
 
     _dimensions = 3
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = (1, 1, 1),
-        padding: Extents = (0, 0, 0),
-        dilation: Extents = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from forerun import npx
 from forerun._forerun import ndarray
 from forerun._images import channels_last, extents
 from forerun.gluon.hybrid import HybridBlock
+from forerun.gluon.nn.convolutions import Extents, channels_first
 
 __all__ = [
     "AvgPool1D",
@@ -25,8 +25,6 @@ __all__ = [
     "MaxPool3D",
 ]
 
-_Extents = int | Sequence[int]
-
 
 class _Pool(HybridBlock):
     """What pooling layers have in common."""
@@ -34,20 +32,18 @@ class _Pool(HybridBlock):
     _dimensions: int
     _kind: str
 
-    def __init__(
+    def _set(
         self,
-        pool_size: _Extents,
-        strides: _Extents | None,
-        padding: _Extents,
+        pool_size: Extents,
+        strides: Extents | None,
+        padding: Extents,
         ceil_mode: bool,
-        layout: str,
-        count_include_pad: bool = True,
-        **arguments: Any,
+        layout: str | None,
+        count_include_pad: bool,
     ) -> None:
-        super().__init__(**arguments)
         name, count = type(self).__name__, self._dimensions
-        channels_last(name, layout, count)
-        self._layout = layout
+        self._layout = channels_first(count) if layout is None else layout
+        channels_last(name, self._layout, count)
         self._size = extents(pool_size, 1, count)
         self._strides = self._size if strides is None else extents(strides, 1, count)
         self._padding = extents(padding, 0, count)
@@ -78,16 +74,92 @@ class _Pool(HybridBlock):
         )
 
 
+class _MaxPool(_Pool):
+    """What layers that take the maximum of windows have in common."""
+
+    _kind = "max"
+
+    def __init__(
+        self,
+        pool_size: Extents = 2,
+        strides: Extents | None = None,
+        padding: Extents = 0,
+        layout: str | None = None,
+        ceil_mode: bool = False,
+        **arguments: Any,
+    ) -> None:
+        """Make a layer. Extents are one number for all axes, or one for each.
+
+        Parameters
+        ----------
+        pool_size
+            The extents of a window.
+        strides
+            Steps between windows; ``pool_size`` unless given.
+        padding
+            What is added at both ends of each axis; it belongs to no maximum.
+        layout
+            ``"NCW"``, ``"NCHW"`` or ``"NCDHW"``, the default, or ``"NWC"``, ``"NHWC"`` or ``"NDHWC"``.
+        ceil_mode
+            Whether a window that reaches beyond the end counts.
+        **arguments
+            Passed to :class:`Block`.
+        """
+        super().__init__(**arguments)
+        self._set(pool_size, strides, padding, ceil_mode, layout, True)
+
+
+class _AvgPool(_Pool):
+    """What layers that take the mean of windows have in common."""
+
+    _kind = "avg"
+
+    def __init__(
+        self,
+        pool_size: Extents = 2,
+        strides: Extents | None = None,
+        padding: Extents = 0,
+        ceil_mode: bool = False,
+        layout: str | None = None,
+        count_include_pad: bool = True,
+        **arguments: Any,
+    ) -> None:
+        """Make a layer. Extents are one number for all axes, or one for each.
+
+        Parameters
+        ----------
+        pool_size, strides, ceil_mode, layout
+            As for :class:`MaxPool2D`.
+        padding
+            Zeros at both ends of each axis.
+        count_include_pad
+            Whether padding counts; else a mean is over the elements of the data alone.
+        **arguments
+            Passed to :class:`Block`.
+        """
+        super().__init__(**arguments)
+        self._set(pool_size, strides, padding, ceil_mode, layout, count_include_pad)
+
+
 class _GlobalPool(HybridBlock):
     """What global pooling layers have in common."""
 
     _dimensions: int
     _kind: str
 
-    def __init__(self, layout: str, **arguments: Any) -> None:
+    def __init__(self, layout: str | None = None, **arguments: Any) -> None:
+        """Make a layer.
+
+        Parameters
+        ----------
+        layout
+            ``"NCW"``, ``"NCHW"`` or ``"NCDHW"``, the default, or ``"NWC"``, ``"NHWC"`` or ``"NDHWC"``.
+        **arguments
+            Passed to :class:`Block`.
+        """
         super().__init__(**arguments)
-        channels_last(type(self).__name__, layout, self._dimensions)
-        self._layout = layout
+        self._layout = channels_first(self._dimensions) if layout is None else layout
+        channels_last(type(self).__name__, self._layout, self._dimensions)
 
     def forward(self, x: ndarray) -> ndarray:
         """Compute the layer."""
@@ -98,26 +170,11 @@ class _GlobalPool(HybridBlock):
         return f"{type(self).__name__}(layout={self._layout!r})"
 
 
-class MaxPool1D(_Pool):
+class MaxPool1D(_MaxPool):
     """The maximum of each window of sequences.
 
     An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
     division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        What is added at both ends of each axis; it belongs to no maximum.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCW"`` or ``"NWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -128,40 +185,10 @@ class MaxPool1D(_Pool):
     """
 
     _dimensions = 1
-    _kind = "max"
-
-    def __init__(
-        self,
-        pool_size: _Extents = 2,
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **arguments)
 
 
-class MaxPool2D(_Pool):
+class MaxPool2D(_MaxPool):
     """The maximum of each window of images.
-
-    An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
-    division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        What is added at both ends of each axis; it belongs to no maximum.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCHW"`` or ``"NHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -172,40 +199,10 @@ class MaxPool2D(_Pool):
     """
 
     _dimensions = 2
-    _kind = "max"
-
-    def __init__(
-        self,
-        pool_size: _Extents = (2, 2),
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **arguments)
 
 
-class MaxPool3D(_Pool):
+class MaxPool3D(_MaxPool):
     """The maximum of each window of volumes.
-
-    An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
-    division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        What is added at both ends of each axis; it belongs to no maximum.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCDHW"`` or ``"NDHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -216,42 +213,13 @@ class MaxPool3D(_Pool):
     """
 
     _dimensions = 3
-    _kind = "max"
-
-    def __init__(
-        self,
-        pool_size: _Extents = (2, 2, 2),
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        layout: str = "NCDHW",
-        ceil_mode: bool = False,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **arguments)
 
 
-class AvgPool1D(_Pool):
+class AvgPool1D(_AvgPool):
     """The mean of each window of sequences.
 
     An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
     division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        Zeros at both ends of each axis.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCW"`` or ``"NWC"``.
-    count_include_pad
-        Whether padding counts; else a mean is over the elements of the data alone.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -262,43 +230,10 @@ class AvgPool1D(_Pool):
     """
 
     _dimensions = 1
-    _kind = "avg"
-
-    def __init__(
-        self,
-        pool_size: _Extents = 2,
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCW",
-        count_include_pad: bool = True,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **arguments)
 
 
-class AvgPool2D(_Pool):
+class AvgPool2D(_AvgPool):
     """The mean of each window of images.
-
-    An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
-    division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        Zeros at both ends of each axis.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCHW"`` or ``"NHWC"``.
-    count_include_pad
-        Whether padding counts; else a mean is over the elements of the data alone.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -309,43 +244,10 @@ class AvgPool2D(_Pool):
     """
 
     _dimensions = 2
-    _kind = "avg"
-
-    def __init__(
-        self,
-        pool_size: _Extents = (2, 2),
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **arguments)
 
 
-class AvgPool3D(_Pool):
+class AvgPool3D(_AvgPool):
     """The mean of each window of volumes.
-
-    An axis of extent ``x`` becomes ``(x + 2 * padding - pool_size) // strides + 1`` long; with ``ceil_mode`` the
-    division rounds up.
-
-    Parameters
-    ----------
-    pool_size
-        The extents of a window.
-    strides
-        Steps between windows; ``pool_size`` unless given.
-    padding
-        Zeros at both ends of each axis.
-    ceil_mode
-        Whether a window that reaches beyond the end counts.
-    layout
-        ``"NCDHW"`` or ``"NDHWC"``.
-    count_include_pad
-        Whether padding counts; else a mean is over the elements of the data alone.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -356,30 +258,10 @@ class AvgPool3D(_Pool):
     """
 
     _dimensions = 3
-    _kind = "avg"
-
-    def __init__(
-        self,
-        pool_size: _Extents = (2, 2, 2),
-        strides: _Extents | None = None,
-        padding: _Extents = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool = True,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **arguments)
 
 
 class GlobalMaxPool1D(_GlobalPool):
     """The maximum of every channel of each sequence; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCW"`` or ``"NWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -392,19 +274,9 @@ class GlobalMaxPool1D(_GlobalPool):
     _dimensions = 1
     _kind = "max"
 
-    def __init__(self, layout: str = "NCW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)
-
 
 class GlobalMaxPool2D(_GlobalPool):
     """The maximum of every channel of each image; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCHW"`` or ``"NHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -417,19 +289,9 @@ class GlobalMaxPool2D(_GlobalPool):
     _dimensions = 2
     _kind = "max"
 
-    def __init__(self, layout: str = "NCHW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)
-
 
 class GlobalMaxPool3D(_GlobalPool):
     """The maximum of every channel of each volume; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCDHW"`` or ``"NDHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -442,19 +304,9 @@ class GlobalMaxPool3D(_GlobalPool):
     _dimensions = 3
     _kind = "max"
 
-    def __init__(self, layout: str = "NCDHW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)
-
 
 class GlobalAvgPool1D(_GlobalPool):
     """The mean of every channel of each sequence; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCW"`` or ``"NWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -467,19 +319,9 @@ class GlobalAvgPool1D(_GlobalPool):
     _dimensions = 1
     _kind = "avg"
 
-    def __init__(self, layout: str = "NCW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)
-
 
 class GlobalAvgPool2D(_GlobalPool):
     """The mean of every channel of each image; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCHW"`` or ``"NHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -492,19 +334,9 @@ class GlobalAvgPool2D(_GlobalPool):
     _dimensions = 2
     _kind = "avg"
 
-    def __init__(self, layout: str = "NCHW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)
-
 
 class GlobalAvgPool3D(_GlobalPool):
     """The mean of every channel of each volume; its axes stay with extent 1.
-
-    Parameters
-    ----------
-    layout
-        ``"NCDHW"`` or ``"NDHWC"``.
-    **arguments
-        Passed to :class:`Block`.
 
     Examples
     --------
@@ -516,6 +348,3 @@ class GlobalAvgPool3D(_GlobalPool):
 
     _dimensions = 3
     _kind = "avg"
-
-    def __init__(self, layout: str = "NCDHW", **arguments: Any) -> None:
-        super().__init__(layout, **arguments)

@@ -16,7 +16,46 @@ __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 class _ConvTranspose(ConvBase):
     """What transposed convolution layers have in common."""
 
-    _adjust: tuple[int, ...]
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Extents,
+        strides: Extents = 1,
+        padding: Extents = 0,
+        output_padding: Extents = 0,
+        dilation: Extents = 1,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: str | Initializer | None = None,
+        bias_initializer: str | Initializer = "zeros",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        """Make a layer. Extents are one number for all axes, or one for each.
+
+        Parameters
+        ----------
+        channels, kernel_size, strides, dilation, groups, activation, use_bias, in_channels
+            As for :class:`Conv2D`.
+        padding
+            How much is cut off at both ends of each axis.
+        output_padding
+            How much longer each axis of the result is; less than ``strides``.
+        layout
+            ``"NCW"``, ``"NCHW"`` or ``"NCDHW"``, the default, with a weight of shape (inputs, channels / groups,
+            *kernel*); or ``"NWC"``, ``"NHWC"`` or ``"NDHWC"``, with one of shape (inputs, *kernel*, channels / groups).
+        weight_initializer, bias_initializer
+            Initialisers of the parameters.
+        **arguments
+            Passed to :class:`Block`.
+        """
+        self._adjust = extents(output_padding, 0, self._dimensions)
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups, layout, activation, use_bias, weight_initializer,
+            bias_initializer, in_channels, **arguments,
+        )  # fmt: skip
 
     def _weight_shape(self, inputs: int) -> tuple[int, ...]:
         return self._shaped(inputs, self._channels // self._groups)
@@ -35,36 +74,6 @@ class Conv1DTranspose(_ConvTranspose):
     An axis of extent ``x`` becomes
     ``(x - 1) * strides + dilation * (kernel_size - 1) + 1 - 2 * padding + output_padding`` long.
 
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        How much is cut off at both ends of each axis.
-    output_padding
-        How much longer each axis of the result is; less than ``strides``.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCW"``, with a weight of shape (inputs, channels / groups, kernel), or ``"NWC"``, with one of shape
-        (inputs, kernel, channels / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
-
     Examples
     --------
     >>> from forerun import np
@@ -77,76 +86,11 @@ class Conv1DTranspose(_ConvTranspose):
 
     _dimensions = 1
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = 1,
-        padding: Extents = 0,
-        output_padding: Extents = 0,
-        dilation: Extents = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        self._adjust = extents(output_padding, 0, 1)
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )
-
 
 class Conv2DTranspose(_ConvTranspose):
     """A transposed convolution over images: the gradient of a convolution for its data.
 
-    An axis of extent ``x`` becomes
-    ``(x - 1) * strides + dilation * (kernel_size - 1) + 1 - 2 * padding + output_padding`` long.
-
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        How much is cut off at both ends of each axis.
-    output_padding
-        How much longer each axis of the result is; less than ``strides``.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NHWC"``, with one of shape
-        (inputs, *kernel*, channels / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
+    Extents are those of :class:`Conv1DTranspose`, along each spatial axis.
 
     Examples
     --------
@@ -160,76 +104,11 @@ class Conv2DTranspose(_ConvTranspose):
 
     _dimensions = 2
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = (1, 1),
-        padding: Extents = (0, 0),
-        output_padding: Extents = (0, 0),
-        dilation: Extents = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        self._adjust = extents(output_padding, 0, 2)
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )
-
 
 class Conv3DTranspose(_ConvTranspose):
     """A transposed convolution over volumes: the gradient of a convolution for its data.
 
-    An axis of extent ``x`` becomes
-    ``(x - 1) * strides + dilation * (kernel_size - 1) + 1 - 2 * padding + output_padding`` long.
-
-    Parameters
-    ----------
-    channels
-        The number of filters: channels of the result.
-    kernel_size
-        The extents of the kernel.
-    strides
-        Steps between windows.
-    padding
-        How much is cut off at both ends of each axis.
-    output_padding
-        How much longer each axis of the result is; less than ``strides``.
-    dilation
-        Steps between the elements of a window.
-    groups
-        Groups of channels that are convolved separately.
-    layout
-        ``"NCDHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NDHWC"``, with one of shape
-        (inputs, *kernel*, channels / groups).
-    activation
-        The name of an activation, or ``None``.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initialisers of the parameters.
-    in_channels
-        The number of input channels; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
+    Extents are those of :class:`Conv1DTranspose`, along each spatial axis.
 
     Examples
     --------
@@ -242,37 +121,3 @@ class Conv3DTranspose(_ConvTranspose):
     """
 
     _dimensions = 3
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Extents,
-        strides: Extents = (1, 1, 1),
-        padding: Extents = (0, 0, 0),
-        output_padding: Extents = (0, 0, 0),
-        dilation: Extents = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer = "zeros",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        self._adjust = extents(output_padding, 0, 3)
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            in_channels,
-            **arguments,
-        )
