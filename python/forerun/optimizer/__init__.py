@@ -1,7 +1,6 @@
 """Optimisers.
 
-An update of all parameters is one call into the engine, usually made by ``gluon.Trainer``. ``docs/layers/optimizers.md``
-has the formula of each.
+An update of all parameters is one call into the engine, usually made by ``gluon.Trainer``.
 
 Examples
 --------

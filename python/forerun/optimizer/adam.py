@@ -14,7 +14,7 @@ class _Moments(Optimizer):
     """An optimiser with running means of gradients and of their squares."""
 
     default_lr = 0.001
-    state_names = ("mean", "variance")
+    state_names: tuple[str, ...] = ("mean", "variance")
     _options: tuple[str, ...] = ("beta1", "beta2", "epsilon")
 
     def __init__(

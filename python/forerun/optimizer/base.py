@@ -300,7 +300,7 @@ class Optimizer:
         self, values: list[float], indices: Sequence[int], factors: Mapping[int | str, float]
     ) -> list[float]:
         def factor(index: int) -> float:
-            keys = (index, *self._names(index))
+            keys: list[int | str] = [index, *self._names(index)]
             return next((factors[key] for key in keys if key in factors), 1.0)
 
         return [value * factor(index) for value, index in zip(values, indices, strict=True)]
