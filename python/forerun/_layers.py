@@ -9,6 +9,7 @@ from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
 from forerun._pointwise import exp, greater, isfinite, log, multiply, where
+from forerun._sparse import dense_instead
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
 __all__ = [
@@ -189,8 +190,12 @@ def embedding(
     weight: ArrayLike,
     input_dim: SupportsIndex | None = None,
     output_dim: SupportsIndex | None = None,
+    dtype: DTypeLike | None = None,
+    sparse_grad: bool = False,
 ) -> ndarray:
     """Look up rows of a table by indices.
+
+    ``dtype`` is that of the table, if given. ``sparse_grad`` warns: gradients are dense.
 
     Examples
     --------
@@ -199,7 +204,10 @@ def embedding(
     array([[4., 5.],
            [0., 1.]])
     """
+    dense_instead("embedding", sparse_grad=sparse_grad)
     indices, table = to_arrays(data, weight)
+    if dtype is not None and table.dtype != _forerun.dtype(dtype):
+        raise ValueError(f"embedding: the weight is {table.dtype.name}, not {dtype}")
     for axis, extent in enumerate((input_dim, output_dim)):
         if extent is not None and table.shape[axis : axis + 1] != (extent,):
             raise ValueError(f"embedding: axis {axis} of a weight of shape {table.shape} does not have extent {extent}")

@@ -50,9 +50,8 @@ class LRScheduler:
     ) -> None:
         name = type(self).__name__
         if warmup_begin_lr > base_lr:
-            raise ValueError(f"{name}: the warm-up begins at {warmup_begin_lr}, above the learning rate {base_lr}")
-        if warmup_steps < 0:
-            raise ValueError(f"{name}: warmup_steps must not be negative, got {warmup_steps}")
+            raise ValueError(f"{name}: warmup_begin_lr is {warmup_begin_lr}, above the learning rate {base_lr}")
+        _check_steps(self, "warmup_steps", warmup_steps, 0)
         if warmup_mode not in ("linear", "constant"):
             raise ValueError(f"{name}: warmup_mode is 'linear' or 'constant', not {warmup_mode!r}")
         self.base_lr = base_lr
@@ -62,8 +61,10 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """Return the learning rate of an update."""
-        if num_update >= self.warmup_steps:
-            return self._after_warmup(num_update)
+        return self._after_warmup(num_update) if num_update >= self.warmup_steps else self.get_warmup_lr(num_update)
+
+    def get_warmup_lr(self, num_update: int) -> float:
+        """Return the learning rate of an update during the warm-up."""
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         return self.warmup_begin_lr + (self.base_lr - self.warmup_begin_lr) * num_update / self.warmup_steps
@@ -72,8 +73,24 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} has no rule")
 
 
+def _check_steps(scheduler: LRScheduler, option: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"{type(scheduler).__name__}: {option} must be an integer of at least {least}, got {value!r}")
+
+
 class FactorScheduler(LRScheduler):
     """Multiply the learning rate by a factor every ``step`` updates, down to ``stop_factor_lr``.
+
+    Parameters
+    ----------
+    step
+        The number of updates between two changes.
+    factor
+        The factor; at most 1.
+    stop_factor_lr
+        The smallest learning rate that a change leads to.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     Examples
     --------
@@ -94,8 +111,7 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        if step < 1:
-            raise ValueError(f"FactorScheduler: step must be at least 1, got {step}")
+        _check_steps(self, "step", step, 1)
         if factor > 1.0:
             raise ValueError(f"FactorScheduler: factor must be at most 1, got {factor}")
         self.step = step
@@ -110,6 +126,15 @@ class FactorScheduler(LRScheduler):
 
 class MultiFactorScheduler(LRScheduler):
     """Multiply the learning rate by a factor after each of the updates listed in ``step``.
+
+    Parameters
+    ----------
+    step
+        Increasing numbers of updates.
+    factor
+        The factor; at most 1.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     Examples
     --------
@@ -130,8 +155,10 @@ class MultiFactorScheduler(LRScheduler):
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.step = list(step)
-        if not self.step or self.step[0] < 1 or any(b <= a for a, b in zip(self.step, self.step[1:], strict=False)):
-            raise ValueError(f"MultiFactorScheduler: step must be increasing numbers of at least 1, got {self.step}")
+        for each in self.step:
+            _check_steps(self, "step", each, 1)
+        if not self.step or any(b <= a for a, b in zip(self.step, self.step[1:], strict=False)):
+            raise ValueError(f"MultiFactorScheduler: step must be increasing numbers, got {self.step}")
         if factor > 1.0:
             raise ValueError(f"MultiFactorScheduler: factor must be at most 1, got {factor}")
         self.factor = factor
@@ -143,6 +170,17 @@ class MultiFactorScheduler(LRScheduler):
 
 class PolyScheduler(LRScheduler):
     """Decay polynomially to ``final_lr`` at update ``max_update``.
+
+    Parameters
+    ----------
+    max_update
+        The update from which on the learning rate is ``final_lr``.
+    pwr
+        The power.
+    final_lr
+        The last learning rate.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     Examples
     --------
@@ -176,6 +214,15 @@ class PolyScheduler(LRScheduler):
 class CosineScheduler(LRScheduler):
     """Decay along a half cosine to ``final_lr`` at update ``max_update``.
 
+    Parameters
+    ----------
+    max_update
+        The update from which on the learning rate is ``final_lr``.
+    final_lr
+        The last learning rate.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
+
     Examples
     --------
     >>> from forerun import lr_scheduler
@@ -205,6 +252,7 @@ class CosineScheduler(LRScheduler):
 
 def _span(scheduler: LRScheduler, max_update: int) -> int:
     """Return how many updates lie between the warm-up and the last change."""
+    _check_steps(scheduler, "max_update", max_update, 1)
     if max_update <= scheduler.warmup_steps:
         raise ValueError(
             f"{type(scheduler).__name__}: max_update must exceed the {scheduler.warmup_steps} steps of warm-up,"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -194,10 +195,39 @@ def test_schedules() -> None:
     assert [constant(n) for n in (0, 2, 3)] == [0.5, 0.5, 1.0]
     floor = lr_scheduler.FactorScheduler(1, 0.1, stop_factor_lr=0.05, base_lr=1.0)
     numpy.testing.assert_allclose([floor(n) for n in (1, 2, 3, 9)], [1.0, 0.1, 0.05, 0.05])
-    with pytest.raises(ValueError, match=r"step must be increasing numbers of at least 1, got \[3, 2\]"):
-        lr_scheduler.MultiFactorScheduler([3, 2])
-    with pytest.raises(ValueError, match="CosineScheduler: max_update must exceed the 5 steps of warm-up, got 5"):
-        lr_scheduler.CosineScheduler(5, warmup_steps=5)
+    warm = lr_scheduler.MultiFactorScheduler([6], 0.5, base_lr=1.0, warmup_steps=4, warmup_begin_lr=0.2)
+    numpy.testing.assert_allclose([warm(n) for n in (0, 2, 4, 6, 7)], [0.2, 0.6, 1.0, 1.0, 0.5])
+    assert warm.get_warmup_lr(1) == warm(1)
+    factor = lr_scheduler.FactorScheduler(5, 0.5, base_lr=1.0, warmup_steps=2, warmup_mode="constant")
+    assert [factor(n) for n in (1, 2, 5, 6)] == [0.0, 1.0, 1.0, 0.5]
+
+
+SCHEDULES: dict[str, Callable[[], lr_scheduler.LRScheduler]] = {
+    "step must be increasing numbers, got [3, 2]": lambda: lr_scheduler.MultiFactorScheduler([3, 2]),
+    "MultiFactorScheduler: step must be an integer of at least 1, got 0": lambda: lr_scheduler.MultiFactorScheduler(
+        [0]
+    ),
+    "MultiFactorScheduler: factor must be at most 1": lambda: lr_scheduler.MultiFactorScheduler([3], 2.0),
+    "FactorScheduler: step must be an integer of at least 1, got 0": lambda: lr_scheduler.FactorScheduler(0),
+    "FactorScheduler: factor must be at most 1": lambda: lr_scheduler.FactorScheduler(1, 1.5),
+    "CosineScheduler: max_update must exceed the 5 steps of warm-up, got 5": lambda: lr_scheduler.CosineScheduler(
+        5, warmup_steps=5
+    ),
+    "PolyScheduler: max_update must be an integer of at least 1, got 0": lambda: lr_scheduler.PolyScheduler(0),
+    "PolyScheduler: warmup_steps must be an integer of at least 0, got -1": lambda: lr_scheduler.PolyScheduler(
+        9, warmup_steps=-1
+    ),
+    "CosineScheduler: warmup_begin_lr is 0.5, above": lambda: lr_scheduler.CosineScheduler(9, warmup_begin_lr=0.5),
+    "CosineScheduler: warmup_mode is 'linear' or 'constant', not 'flat'": lambda: lr_scheduler.CosineScheduler(
+        9, warmup_mode="flat"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SCHEDULES)
+def test_mistakes_in_schedules(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        SCHEDULES[text]()
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adam"])
@@ -289,8 +319,23 @@ def test_split_data() -> None:
         gluon.utils.split_data(x, 4, batch_axis=1)
     with pytest.raises(ValueError, match="2 samples cannot be split into 3 slices"):
         gluon.utils.split_data(x, 3)
+    uneven = gluon.utils.split_data(np.arange(7), 4, even_split=False)
+    assert [part.tolist() for part in uneven] == [[0, 1], [2, 3], [4, 5], [6]]
     (whole,) = gluon.utils.split_and_load(numpy.ones((3, 2)), [npx.cpu()])
     assert whole.shape == (3, 2)
+
+
+def test_files_are_checked_and_not_downloaded(tmp_path: pathlib.Path) -> None:
+    path, sha1 = tmp_path / "data.txt", "a9993e364706816aba3e25717850c26c9cd0d89d"
+    path.write_bytes(b"abc")
+    assert gluon.utils.check_sha1(path, sha1) and not gluon.utils.check_sha1(path, sha1[::-1])
+    url = "https://example.com/data.txt"
+    assert gluon.utils.download(url, tmp_path, sha1_hash=sha1) == str(path)
+    for options in ({"overwrite": True}, {"sha1_hash": sha1[::-1]}):
+        with pytest.raises(
+            RuntimeError, match=r"download: Forerun has no download: save https://example.com/data.txt as"
+        ):
+            gluon.utils.download(url, path, **options)
 
 
 def test_a_network_learns() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from forerun import np
 from forerun._device import DeviceLike, all_devices, asked
 from forerun._forerun import Device, current_device, dtype, ndarray
+from forerun._sparse import dense_instead
 from forerun._types import ArrayLike, DTypeLike
 from forerun.init import Constant as Filled
 from forerun.init import Initializer, Load, Uniform, create
@@ -69,6 +70,8 @@ class Parameter:
         Whether ``initialize`` may be called before the shape is known.
     differentiable
         Whether it can have a gradient.
+    stype, grad_stype
+        Accepted for compatibility with MXNet: ``"row_sparse"`` and ``"csr"`` warn, and storage is dense.
 
     Examples
     --------
@@ -93,7 +96,10 @@ class Parameter:
         init: str | Initializer | None = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
     ) -> None:
+        dense_instead("Parameter", stype=stype, grad_stype=grad_stype)
         self.name = name
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
@@ -344,6 +350,14 @@ class Parameter:
         for off in apart[1:]:
             total = total + off
         return (first.detach() + total / (1 + len(others))).astype(self._dtype, copy=False)
+
+    def row_sparse_data(self, row_id: ndarray) -> ndarray:
+        """Raise: there are no sparse arrays."""
+        raise RuntimeError(f"parameter {self._path} is dense, because there are no sparse arrays: use data()")
+
+    def list_row_sparse_data(self, row_id: ndarray) -> list[ndarray]:
+        """Raise: there are no sparse arrays."""
+        return [self.row_sparse_data(row_id)]
 
     def set_data(self, data: ArrayLike) -> None:
         """Write values into the arrays of all devices.

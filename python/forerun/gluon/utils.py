@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import typing as _typing
 import warnings
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ from forerun._forerun import Device, ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun._types import ArrayLike
 
-__all__ = ["clip_global_norm", "split_and_load", "split_data"]
+__all__ = ["check_sha1", "clip_global_norm", "download", "split_and_load", "split_data"]
 
 
 def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
@@ -26,13 +28,13 @@ def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: b
     batch_axis
         The axis.
     even_split
-        Whether all slices must have the same size; otherwise the last is the largest.
+        Whether all slices must have the same size; otherwise the first ones have one more.
 
     Examples
     --------
     >>> from forerun import gluon, np
     >>> [part.shape for part in gluon.utils.split_data(np.ones((5, 2)), 2, even_split=False)]
-    [(2, 2), (3, 2)]
+    [(3, 2), (2, 2)]
     """
     size = data.shape[batch_axis]
     if num_slice < 1 or size < num_slice:
@@ -42,8 +44,8 @@ def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: b
             f"split_data: {size} samples along axis {batch_axis} of shape {data.shape} cannot be split evenly into"
             f" {num_slice} slices; even_split=False allows it"
         )
-    step = size // num_slice
-    ends = [step * (i + 1) for i in range(num_slice - 1)] + [size]
+    step, extra = divmod(size, num_slice)
+    ends = [step * i + min(i, extra) for i in range(1, num_slice + 1)]
     before = (slice(None),) * (batch_axis % data.ndim)
     places = [(*before, slice(begin, end)) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
     return [data[place] for place in places]
@@ -128,6 +130,60 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     if not abs(number) < float("inf"):
         warnings.warn(f"clip_global_norm: the norm is {number}", stacklevel=2)
     return number
+
+
+def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
+    """Return whether a file has this SHA-1 hash, in hexadecimal digits.
+
+    Examples
+    --------
+    >>> import os
+    >>> from forerun import gluon
+    >>> gluon.utils.check_sha1(os.devnull, "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+    True
+    """
+    digest = hashlib.sha1()
+    with open(filename, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest() == sha1_hash
+
+
+def download(
+    url: str,
+    path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """Return the path of a file that exists already; raise otherwise, because Forerun downloads nothing.
+
+    Parameters
+    ----------
+    url
+        Where the file comes from.
+    path
+        The file, or the folder with the file of the same name as in ``url``; the current folder if not given.
+    overwrite
+        Whether an existing file does not count.
+    sha1_hash
+        The SHA-1 hash that the file must have.
+    retries, verify_ssl
+        Accepted for compatibility with MXNet.
+
+    Examples
+    --------
+    >>> from forerun import gluon
+    >>> gluon.utils.download("https://example.com/null", "/dev/null")
+    '/dev/null'
+    """
+    place = os.path.expanduser(os.fspath(path)) if path is not None else ""
+    if not place or os.path.isdir(place):
+        place = os.path.join(place, url.rpartition("/")[2])
+    if overwrite or not os.path.exists(place) or (sha1_hash and not check_sha1(place, sha1_hash)):
+        raise RuntimeError(f"download: Forerun has no download: save {url} as {place} first")
+    return place
 
 
 # Type checkers must report missing names.

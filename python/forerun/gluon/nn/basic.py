@@ -8,6 +8,7 @@ from typing import Any
 
 from forerun import npx
 from forerun._forerun import ndarray
+from forerun._sparse import dense_instead
 from forerun._types import DTypeLike
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.nn.activations import Activation
@@ -153,6 +154,8 @@ class Embedding(HybridBlock):
         The dtype of the vectors.
     weight_initializer
         The initialiser of the weight.
+    sparse_grad
+        Accepted for compatibility with MXNet: it warns, and gradients are dense.
     **arguments
         Passed to :class:`Block`.
 
@@ -172,9 +175,11 @@ class Embedding(HybridBlock):
         output_dim: int,
         dtype: DTypeLike = "float32",
         weight_initializer: str | Initializer | None = None,
+        sparse_grad: bool = False,
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
+        dense_instead("Embedding", sparse_grad=sparse_grad)
         self._input_dim = input_dim
         self._output_dim = output_dim
         self.weight = Parameter("weight", shape=(input_dim, output_dim), dtype=dtype, init=weight_initializer)

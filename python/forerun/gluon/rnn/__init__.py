@@ -23,6 +23,17 @@ from forerun.gluon.rnn.cells import (
     RecurrentCell,
     RNNCell,
 )
+from forerun.gluon.rnn.convolutional import (
+    Conv1DGRUCell,
+    Conv1DLSTMCell,
+    Conv1DRNNCell,
+    Conv2DGRUCell,
+    Conv2DLSTMCell,
+    Conv2DRNNCell,
+    Conv3DGRUCell,
+    Conv3DLSTMCell,
+    Conv3DRNNCell,
+)
 from forerun.gluon.rnn.layers import GRU, LSTM, RNN
 from forerun.gluon.rnn.modifiers import (
     BidirectionalCell,
@@ -40,6 +51,15 @@ __all__ = [
     "LSTM",
     "RNN",
     "BidirectionalCell",
+    "Conv1DGRUCell",
+    "Conv1DLSTMCell",
+    "Conv1DRNNCell",
+    "Conv2DGRUCell",
+    "Conv2DLSTMCell",
+    "Conv2DRNNCell",
+    "Conv3DGRUCell",
+    "Conv3DLSTMCell",
+    "Conv3DRNNCell",
     "DropoutCell",
     "GRUCell",
     "HybridRecurrentCell",
@@ -55,6 +75,6 @@ __all__ = [
     "ZoneoutCell",
 ]
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})
