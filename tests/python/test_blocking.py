@@ -363,6 +363,8 @@ OWN: dict[str, Callable[[], object]] = {
     "ndarray.to_device": lambda: array(3).to_device(npx.cpu(1)),
     "ndarray.copyto": lambda: array(3).copyto(array(3)).copyto(npx.cpu(1)),
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
+    "gluon.utils.check_sha1": lambda: gluon.utils.check_sha1(__file__, ""),
+    "gluon.utils.download": lambda: gluon.utils.download("https://example.com/x", __file__),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }
 # The training step below calls methods of blocks, parameters and trainers; files have their own tests.
@@ -427,10 +429,11 @@ def test_training_never_waits(name: str, hybrid: bool) -> None:
         trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.1})
         loss = getattr(gluon.loss, name)()
         labels = np.zeros((4,)) if name.startswith("Softmax") else np.zeros((4, 2))
+        more = {"TripletLoss": [np.ones((4, 2))], "CosineEmbeddingLoss": [np.ones((4,))]}.get(name, [])
         for _ in range(3):
             x = np.random.normal(size=(4, 3))
             with autograd.record():
-                out = loss(net(x), labels)
+                out = loss(net(x), labels, *more)
             out.backward()
             trainer.step(4)
     npx.waitall()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -151,6 +153,75 @@ def test_initialisers_draw_what_they_say() -> None:
         init.Xavier()("w", np.zeros((3,)))
     with pytest.raises(ValueError, match="unknown initialiser 'nothing'"):
         init.create("nothing")
+
+
+BAD_OPTIONS: dict[str, Callable[[], init.Initializer]] = {
+    "Xavier: rnd_type must be 'uniform' or 'gaussian' or 'normal', not 'flat'": lambda: init.Xavier("flat"),
+    "Xavier: factor_type must be 'avg' or 'in' or 'out', not 'both'": lambda: init.Xavier(factor_type="both"),
+    "Xavier: magnitude must not be negative, got -1.0": lambda: init.Xavier(magnitude=-1),
+    "MSRAPrelu: factor_type must be": lambda: init.MSRAPrelu("both"),
+    "Orthogonal: rand_type must be": lambda: init.Orthogonal(rand_type="flat"),
+    "Uniform: scale must not be negative, got -0.1": lambda: init.Uniform(-0.1),
+    "Normal: sigma must not be negative, got -1": lambda: init.Normal(-1),
+    "Mixed: 2 patterns need as many initializers, got 1": lambda: init.Mixed(["a", "b"], [init.Zero()]),
+    "RNNFused: mode must be": lambda: init.RNNFused("rnn", 1, 2),
+    "RNNFused: state_size must be at least 1, got 0": lambda: init.RNNFused("gru", 1, 0),
+    "RNNFused: projection_size needs the mode 'lstm', not 'gru'": lambda: init.RNNFused("gru", 1, 2, False, 3),
+    "Normal(sigma=0.01) already exists": lambda: init.create(init.Normal(), sigma=1),
+}
+
+
+@pytest.mark.parametrize("text", BAD_OPTIONS)
+def test_options_of_initialisers_are_checked_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        BAD_OPTIONS[text]()
+
+
+def test_names_with_attributes() -> None:
+    x = np.zeros((2, 3))
+    own = init.InitDesc("dense_bias", {"__init__": init.Constant(3).dumps()}, init.Normal())
+    assert own == "dense_bias" and isinstance(own.global_init, init.Normal)
+    init.Normal()(own, x)
+    assert (x == 3).all()
+    init.One()(init.InitDesc("dense_weight"), x)
+    assert (x == 1).all()
+
+
+@pytest.mark.parametrize("projection", [None, 2])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_packed_parameters_are_initialised_by_part(bidirectional: bool, projection: int | None) -> None:
+    hidden, inputs, layers = 3, 4, 2
+    directions, state = 2 if bidirectional else 1, projection or hidden
+    shapes: list[tuple[float, int]] = []
+    for layer in range(layers):
+        given = state * directions if layer else inputs
+        own = [(1.0, 12 * given), (2.0, 12 * state)] + ([(5.0, hidden * state)] if projection else [])
+        shapes += own * directions
+    shapes += [(3.0, 12), (4.0, 12)] * (layers * directions)
+    expected = [number for number, count in shapes for _ in range(count)]
+    parts = [init.Constant(number) for number in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    fused = init.RNNFused("lstm", layers, hidden, bidirectional, projection, *parts)
+    packed = gluon.Parameter("packed", shape=(len(expected),), init=fused)
+    packed.initialize()
+    assert packed.data().tolist() == expected
+    init.RNNFused("lstm", layers, hidden, bidirectional, projection, init.Xavier())._init_weight("x", packed.data())
+    with pytest.raises(ValueError, match=r"RNNFused: 'x' of shape \(5,\) does not hold"):
+        fused("x", np.zeros((5,)))
+
+
+def test_sparse_storage_is_dense_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="Parameter: grad_stype='row_sparse' is stored densely"):
+        weight = gluon.Parameter("weight", shape=(2, 3), grad_stype="row_sparse")
+    weight.initialize("ones")
+    assert weight.data().tolist() == [[1.0] * 3] * 2
+    with pytest.raises(RuntimeError, match="parameter weight is dense, because there are no sparse arrays"):
+        weight.row_sparse_data(np.array([0]))
+    with pytest.warns(UserWarning, match="Embedding: sparse_grad=True is stored densely"):
+        nn.Embedding(3, 2, sparse_grad=True)
+    with pytest.warns(UserWarning, match="embedding: sparse_grad=True is stored densely"):
+        npx.embedding(np.array([0]), np.ones((2, 3)), sparse_grad=True)
+    with pytest.raises(ValueError, match="embedding: the weight is float32, not float64"):
+        npx.embedding(np.array([0]), np.ones((2, 3), "float32"), 2, 3, "float64")
 
 
 def test_setting_data_keeps_the_array() -> None:

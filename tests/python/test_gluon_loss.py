@@ -19,7 +19,16 @@ CLASSES = RANDOM.integers(0, 3, size=4)
 BITS = (LABEL > 0).astype(float)
 SHARES = numpy.exp(LABEL) / numpy.exp(LABEL).sum(1, keepdims=True)
 ROWS = 1 / (1 + numpy.exp(-PRED))
+COUNTS = RANDOM.poisson(2.0, size=(4, 3)).astype(float)
+COUNTS[0] = (0.0, 1.0, 5.0)
 LOGS = PRED - numpy.log(numpy.exp(PRED).sum(1, keepdims=True))
+
+
+def stirling(x: numpy.ndarray) -> numpy.ndarray:
+    """Return the approximate logarithms of factorials, 0 for numbers up to 1."""
+    large = numpy.maximum(x, 1)
+    return (x > 1) * (large * numpy.log(large) - large + numpy.log(2 * numpy.pi * large) / 2)
+
 
 Formula = Callable[[], Any]
 LOSSES: dict[str, tuple[gluon.loss.Loss, numpy.ndarray, numpy.ndarray, Formula]] = {
@@ -71,6 +80,19 @@ LOSSES: dict[str, tuple[gluon.loss.Loss, numpy.ndarray, numpy.ndarray, Formula]]
         PRED,
         SHARES,
         lambda: SHARES * (numpy.log(SHARES) - LOGS),
+    ),
+    "poisson": (loss.PoissonNLLLoss(), PRED, COUNTS, lambda: numpy.exp(PRED) - COUNTS * PRED),
+    "poisson, full": (
+        loss.PoissonNLLLoss(compute_full=True),
+        PRED,
+        COUNTS,
+        lambda: numpy.exp(PRED) - COUNTS * PRED + stirling(COUNTS),
+    ),
+    "poisson of means": (
+        loss.PoissonNLLLoss(from_logits=False),
+        ROWS,
+        COUNTS,
+        lambda: ROWS - COUNTS * numpy.log(ROWS + 1e-8),
     ),
 }
 
@@ -191,6 +213,109 @@ def test_weights_that_do_not_fit(shape: tuple[int, ...]) -> None:
         loss.L2Loss()(single(PRED), single(LABEL), np.ones(shape))
 
 
+OTHER = RANDOM.normal(size=(4, 3))
+ANSWERS = numpy.array([1.0, -1.0, 1.0, -1.0])
+
+
+def triplet(x: Any, y: Any, z: Any, margin: float) -> Any:
+    return numpy.maximum(0, ((y - x) ** 2 - (z - x) ** 2).sum(1) + margin)
+
+
+def cosine(x: Any, y: Any, label: Any, margin: float) -> Any:
+    c = (x * y).sum(1) / numpy.sqrt((x * x).sum(1) * (y * y).sum(1))
+    return numpy.where(label == 1, 1 - c, numpy.clip(c - margin, 0, 1 - margin))
+
+
+def metric(x: Any, y: Any, smoothing: float) -> Any:
+    scores = -((x[:, None] - y[None]) ** 2).sum(2)
+    logs = scores - numpy.log(numpy.exp(scores).sum(1, keepdims=True))
+    n = len(x)
+    labels = numpy.where(numpy.eye(n) == 1, 1 - smoothing, smoothing / (n - 1))
+    return (labels * (numpy.log(labels) - logs)).mean(1)
+
+
+# A loss of several arrays, the arrays, how many of them have gradients, and the formula.
+SEVERAL: dict[str, tuple[Any, list[numpy.ndarray], int, Callable[..., Any]]] = {
+    "triplet": (loss.TripletLoss(margin=2.5), [PRED, LABEL, OTHER], 3, lambda *x: triplet(*x, 2.5)),
+    "cosine": (loss.CosineEmbeddingLoss(), [PRED, LABEL, ANSWERS], 2, lambda *x: cosine(*x, 0)),
+    "cosine, margin": (loss.CosineEmbeddingLoss(margin=0.2), [PRED, LABEL, -ANSWERS], 2, lambda *x: cosine(*x, 0.2)),
+    "metric": (loss.SDMLLoss(), [PRED, LABEL], 2, lambda *x: metric(*x, 0.3)),
+    "metric, sharp": (loss.SDMLLoss(0.1, weight=None), [PRED, LABEL], 2, lambda *x: metric(*x, 0.1)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_losses_of_several_arrays(name: str) -> None:
+    made, arrays, count, formula = SEVERAL[name]
+    found = made(*map(np.array, arrays))
+    numpy.testing.assert_allclose(found.asnumpy(), formula(*arrays), rtol=1e-9, atol=1e-10)
+    if "metric" not in name:
+        factors = numpy.array([0.0, 1.0, 2.0, 3.0])
+        weighted = made(*map(np.array, arrays), np.array(factors))
+        numpy.testing.assert_allclose(weighted.asnumpy(), factors * formula(*arrays), rtol=1e-9, atol=1e-10)
+    given = [np.array(array) for array in arrays]
+    for array in given[:count]:
+        array.attach_grad()
+    with autograd.record():
+        total = (made(*given) * np.arange(1.0, 5.0)).sum()
+    total.backward()
+    for number, array in enumerate(given[:count]):
+        assert array.grad is not None
+        for place in numpy.ndindex(array.shape):
+            sides = []
+            for side in (1e-6, -1e-6):
+                moved = [each.copy() for each in arrays]
+                moved[number][place] += side
+                sides.append((formula(*moved) * numpy.arange(1.0, 5.0)).sum())
+            numpy.testing.assert_allclose(array.grad[place].item(), (sides[0] - sides[1]) / 2e-6, rtol=1e-4, atol=1e-6)
+
+
+def test_factor_of_a_triplet_loss_and_its_axis() -> None:
+    expected = 3 * triplet(PRED, LABEL, OTHER, 1)
+    found = loss.TripletLoss(weight=3)(*map(np.array, (PRED, LABEL, OTHER)))
+    numpy.testing.assert_allclose(found.asnumpy(), expected)
+    found = loss.TripletLoss(weight=3, batch_axis=1)(*(np.array(x.T.copy()) for x in (PRED, LABEL, OTHER)))
+    numpy.testing.assert_allclose(found.asnumpy(), expected)
+
+
+def test_cosine_of_sequences_and_of_zero_vectors() -> None:
+    x, y = RANDOM.normal(size=(2, 2, 3)), RANDOM.normal(size=(2, 2, 3))
+    found = loss.CosineEmbeddingLoss()(np.array(x), np.array(y), np.array([[1, -1], [1, 1]]))
+    expected = cosine(x.reshape(4, 3), y.reshape(4, 3), numpy.array([1, -1, 1, 1]), 0)
+    numpy.testing.assert_allclose(found.asnumpy(), expected)
+    zero = np.zeros((1, 3))
+    zero.attach_grad()
+    with autograd.record():
+        total = loss.CosineEmbeddingLoss()(zero, np.ones((1, 3)), np.array([1]))
+    total.backward()
+    assert zero.grad is not None
+    assert total.item() == 1.0 and numpy.isfinite(zero.grad.asnumpy()).all()
+
+
+def test_poisson_epsilon() -> None:
+    found = loss.PoissonNLLLoss(from_logits=False)(np.zeros((1, 1)), np.ones((1, 1)), None, 1e-3)
+    numpy.testing.assert_allclose(found.asnumpy(), [-numpy.log(1e-3)], rtol=1e-5)
+
+
+def test_factors_of_alignments() -> None:
+    pred, label = np.array(RANDOM.normal(size=(2, 4, 3))), np.array([[0, 1], [1, -1]])
+    plain = loss.CTCLoss()(pred, label).asnumpy()
+    found = loss.CTCLoss(weight=2.0)(pred, label, None, None, np.array([[1.0], [3.0]]))
+    numpy.testing.assert_allclose(found.asnumpy(), plain * [2.0, 6.0])
+    turned = loss.CTCLoss("TNC", "TN")(pred.swapaxes(0, 1), label.swapaxes(0, 1))
+    numpy.testing.assert_allclose(turned.asnumpy(), plain)
+
+
 def test_mistakes() -> None:
+    with pytest.raises(ValueError, match="HuberLoss: rho must be positive, got 0"):
+        loss.HuberLoss(rho=0)
+    with pytest.raises(ValueError, match="SDMLLoss: smoothing_parameter must be between 0 and 1, got 2"):
+        loss.SDMLLoss(2)
+    with pytest.raises(ValueError, match=r"sdml_loss: needs two equal shapes of at least 2 samples, got \(1, 3\)"):
+        loss.SDMLLoss()(np.ones((1, 3)), np.ones((1, 3)))
+    with pytest.raises(ValueError, match=r"sdml_loss: needs one vector per sample, got shape \(3,\)"):
+        loss.SDMLLoss()(np.ones((3,)), np.ones((3,)))
+    with pytest.raises(ValueError, match=r"triplet_loss: labels of shape \(4, 2\) do not fit predictions of shape"):
+        loss.TripletLoss()(single(PRED), np.ones((4, 2)), single(LABEL))
     with pytest.raises(ValueError, match="label_format is 'signed' or 'binary', not 'mixed'"):
         loss.LogisticLoss(label_format="mixed")

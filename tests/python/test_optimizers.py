@@ -398,8 +398,6 @@ def test_states_are_saved_and_loaded(name: str, precise: bool, tmp_path: pathlib
 @pytest.mark.parametrize("name", CASES)
 def test_a_failed_step_is_taken_back(name: str) -> None:
     kind, options, _ = CASES[name]
-    if kind == "test":
-        pytest.skip("its states do not depend on gradients")
 
     def run(broken: bool) -> list[Any]:
         made = parameters("float32")
