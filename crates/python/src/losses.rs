@@ -39,9 +39,7 @@ pub(crate) fn loss(
     let optional = |x: Option<Any>| x.map(|x| array(x, "loss", home)).transpose();
     let (pred, label) = (array(pred, "loss", home)?, array(label, "loss", home)?);
     let (positive, sample_weight, other) = (optional(pos_weight)?, optional(sample_weight)?, optional(other)?);
-    let third = || {
-        other.as_ref().ok_or_else(|| PyValueError::new_err(format!("loss: '{kind}' needs a third array")))
-    };
+    let third = || other.as_ref().ok_or_else(|| PyValueError::new_err(format!("loss: '{kind}' needs a third array")));
     let classes = Classes { axis, sparse, from_logits, ignore };
     let loss = match kind {
         "l2" => Loss::L2,

@@ -80,11 +80,9 @@ fn named(name: &str, options: &Options<'_, '_>) -> PyResult<Box<dyn Rule>> {
         "dcasgd" => Box::new(rules::Dcasgd { momentum: number("momentum")?, lamda: number("lamda")? }),
         "sgld" => Box::new(rules::Sgld),
         "signum" => Box::new(rules::Signum { momentum: number("momentum")?, shrink: number("wd_lh")? }),
-        "lars" => Box::new(rules::Lars {
-            momentum: number("momentum")?,
-            eta: number("eta")?,
-            epsilon: number("epsilon")?,
-        }),
+        "lars" => {
+            Box::new(rules::Lars { momentum: number("momentum")?, eta: number("eta")?, epsilon: number("epsilon")? })
+        }
         "lamb" => Box::new(options.lamb(options.flag("bias_correction")?)?),
         "lans" => Box::new(rules::Lans(options.lamb(true)?)),
         "adam" => Box::new(rules::Adam {

@@ -233,7 +233,8 @@ impl Step<'_> {
         if sum > 0.0 {
             return Ok(sum);
         }
-        Err(self.value(format!("a beta of {beta} leaves nothing to correct at step {}: it must be below 1", self.count)))
+        Err(self
+            .value(format!("a beta of {beta} leaves nothing to correct at step {}: it must be below 1", self.count)))
     }
 
     /// Fails for a learning rate that the rule would divide by.
