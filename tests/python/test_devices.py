@@ -43,8 +43,8 @@ def test_with_two_devices(file: str) -> None:
 # Tests that hold on every device.
 ANYWHERE = [
     "asyncio", "autograd", "blocking", "checkpoint", "edges", "errors", "gluon_block", "gluon_capture", "gluon_data",
-    "gluon_loss", "gluon_nn", "gluon_replay", "layers", "nonfinite", "pointwise", "structured", "trace", "trainer",
-    "views", "waiting",
+    "gluon_loss", "gluon_nn", "gluon_replay", "layers", "nonfinite", "optimizers", "pointwise", "structured", "trace",
+    "trainer", "views", "waiting",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -395,6 +396,7 @@ def test_states_are_saved_and_loaded(name: str, precise: bool, tmp_path: pathlib
     assert run(False) == run(True)
 
 
+@pytest.mark.skipif(os.environ.get("FORERUN_TEST_DEVICE") == "gpu", reason="an accelerator keeps no former values")
 @pytest.mark.parametrize("name", CASES)
 def test_a_failed_step_is_taken_back(name: str) -> None:
     kind, options, _ = CASES[name]
