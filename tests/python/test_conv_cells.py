@@ -27,9 +27,9 @@ def convolved(x: Any, weight: Any, bias: Any, pad: int, dilate: int) -> numpy.nd
     extents = [n - dilate * (k - 1) for n, k in zip(x.shape[2:], kernel, strict=True)]
     made = numpy.zeros((x.shape[0], weight.shape[0], *extents))
     for place in itertools.product(*map(range, kernel)):
-        window = tuple(slice(dilate * p, dilate * p + n) for p, n in zip(place, extents, strict=True))
-        part = x[(slice(None), slice(None), *window)]
-        made += numpy.einsum("nc...,fc->nf...", part, weight[(slice(None), slice(None), *place)])
+        window = [slice(dilate * p, dilate * p + n) for p, n in zip(place, extents, strict=True)]
+        part, factors = x[(..., *window)], weight[(..., *place)]
+        made += numpy.einsum("nc...,fc->nf...", part, factors)
     return made + bias.reshape(-1, *(1,) * axes)
 
 

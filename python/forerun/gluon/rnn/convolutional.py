@@ -138,7 +138,7 @@ class _ConvCell(HybridRecurrentCell):
             name, got = type(self).__name__, [state.shape for state in states]
             raise ValueError(f"{name}: states must have the shapes {shapes}, got {got}")
 
-        def gates(x: ndarray, weight: Parameter, bias: Parameter, window: dict[str, tuple[int, ...]]) -> list[ndarray]:
+        def gates(x: ndarray, weight: Parameter, bias: Parameter, window: dict[str, Any]) -> list[ndarray]:
             width = self._gates * self._hidden_channels
             made = npx.convolution(
                 x, weight.data(), bias.data(), num_filter=width, layout=self._layout, stride=None, **window
