@@ -88,11 +88,12 @@ def create(initializer: str | Initializer, **arguments: Any) -> Initializer:
         if arguments:
             raise ValueError(f"{initializer!r} already exists: arguments cannot be given")
         return initializer
-    if initializer.startswith("["):
-        initializer, arguments = json.loads(initializer)
-    cls = _BY_NAME.get(initializer.lower())
+    name = initializer
+    if name.startswith("["):
+        name, arguments = json.loads(initializer)
+    cls = _BY_NAME.get(name.lower())
     if cls is None:
-        raise ValueError(f"unknown initialiser {initializer!r}; available: {', '.join(sorted(_BY_NAME))}")
+        raise ValueError(f"unknown initialiser {name!r}; available: {', '.join(sorted(_BY_NAME))}")
     return cls(**arguments)
 
 
