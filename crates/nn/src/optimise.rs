@@ -21,15 +21,15 @@ pub struct Optimiser<R> {
 }
 
 /// Stochastic gradient descent, with optional momentum and weight decay.
-pub type Sgd = Optimiser<rules::Sgd>;
+pub type Sgd = Optimiser<rules::SgdRule>;
 
 /// Adam: steps scaled by running means and variances of the gradients.
-pub type Adam = Optimiser<rules::Adam>;
+pub type Adam = Optimiser<rules::AdamRule>;
 
 impl Sgd {
     /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Sgd {
-        Optimiser::with(rules::Sgd::default(), parameters, learning_rate)
+        Optimiser::with(rules::SgdRule::default(), parameters, learning_rate)
     }
 
     /// Sets the momentum: the fraction of the last step that is added to the next.
@@ -42,7 +42,7 @@ impl Sgd {
 impl Adam {
     /// Trains these parameters, except those without gradients.
     pub fn new(parameters: Vec<Parameter>, learning_rate: f64) -> Adam {
-        Optimiser::with(rules::Adam::default(), parameters, learning_rate)
+        Optimiser::with(rules::AdamRule::default(), parameters, learning_rate)
     }
 
     /// Sets the decay rates of the running means and variances.

@@ -7,8 +7,8 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, Loc};
 use forerun_grad::{Differentiable, record};
 use forerun_nn::rules::{
-    AdaBelief, AdaDelta, AdaGrad, Adam, Adamax, Dcasgd, Ftml, Ftrl, GroupAdaGrad, Lamb, Lans, Lars, Nadam, Nag,
-    Preparation, RmsProp, Rule, Sgd, Sgld, Signum, WeightUpdate,
+    AdaBelief, AdaDelta, AdaGrad, AdamRule, Adamax, Dcasgd, Ftml, Ftrl, GroupAdaGrad, Lamb, Lans, Lars, Nadam, Nag,
+    Preparation, RmsProp, Rule, SgdRule, Sgld, Signum, WeightUpdate,
 };
 use forerun_nn::{Dense, Init, Layer, Optimiser};
 
@@ -69,12 +69,12 @@ fn check_with(rule: &dyn Rule, decay: f64, step: impl FnMut(f64, f64, i32) -> f6
 #[test]
 fn descent() {
     let mut m = 0.0;
-    check(&Sgd { momentum: 0.5, velocity: false }, |w, g, _| {
+    check(&SgdRule { momentum: 0.5, velocity: false }, |w, g, _| {
         m = 0.5 * m + RATE * (g + DECAY * w);
         w - m
     });
     let mut v = 0.0;
-    check(&Sgd { momentum: 0.5, velocity: true }, |w, g, _| {
+    check(&SgdRule { momentum: 0.5, velocity: true }, |w, g, _| {
         v = 0.5 * v + g + DECAY * w;
         w - RATE * v
     });
@@ -116,17 +116,17 @@ fn running_means() {
     };
     let rate = |t: i32| RATE * (1.0 - 0.999f64.powi(t)).sqrt() / (1.0 - 0.9f64.powi(t));
     let mut of = moments(0.9, 0.999);
-    check(&Adam::default(), |w, g, t| {
+    check(&AdamRule::default(), |w, g, t| {
         let (m, v) = of(g + DECAY * w);
         w - rate(t) * m / (v.sqrt() + 1e-8)
     });
     let mut of = moments(0.9, 0.999);
-    check(&Adam { decoupled: true, ..Adam::default() }, |w, g, t| {
+    check(&AdamRule { decoupled: true, ..AdamRule::default() }, |w, g, t| {
         let (m, v) = of(g);
         w - rate(t) * (m / (v.sqrt() + 1e-8) + DECAY * w)
     });
     let mut of = moments(0.9, 0.999);
-    let full = Adam { correct_epsilon: true, epsilon: 0.1, ..Adam::default() };
+    let full = AdamRule { correct_epsilon: true, epsilon: 0.1, ..AdamRule::default() };
     check(&full, |w, g, t| {
         let (m, v) = of(g + DECAY * w);
         let (m, v) = (m / (1.0 - 0.9f64.powi(t)), v / (1.0 - 0.999f64.powi(t)));

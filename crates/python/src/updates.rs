@@ -75,7 +75,7 @@ impl Options<'_, '_> {
 fn named(name: &str, options: &Options<'_, '_>) -> PyResult<Box<dyn Rule>> {
     let number = |name| options.number(name);
     Ok(match name {
-        "sgd" => Box::new(rules::Sgd { momentum: number("momentum")?, velocity: options.flag("velocity")? }),
+        "sgd" => Box::new(rules::SgdRule { momentum: number("momentum")?, velocity: options.flag("velocity")? }),
         "nag" => Box::new(rules::Nag { momentum: number("momentum")? }),
         "dcasgd" => Box::new(rules::Dcasgd { momentum: number("momentum")?, lamda: number("lamda")? }),
         "sgld" => Box::new(rules::Sgld),
@@ -85,7 +85,7 @@ fn named(name: &str, options: &Options<'_, '_>) -> PyResult<Box<dyn Rule>> {
         }
         "lamb" => Box::new(options.lamb(options.flag("bias_correction")?)?),
         "lans" => Box::new(rules::Lans(options.lamb(true)?)),
-        "adam" => Box::new(rules::Adam {
+        "adam" => Box::new(rules::AdamRule {
             betas: options.betas()?,
             epsilon: number("epsilon")?,
             correct_bias: options.flag("correct_bias")?,

@@ -1,13 +1,13 @@
 //! Adam and the rules that descend from it: steps along a running mean of gradients, scaled by a running mean of squares.
 
-use super::step::{Rule, Step};
+use super::step::{Rule, WeightStep};
 use super::term::Term;
 use forerun_base::Result;
 
 /// Adam: `m = b1 m + (1 - b1) g'`, `v = b2 v + (1 - b2) g'^2` with `g' = g + decay w`, `w -= r m / (sqrt(v) + epsilon)`, where `r = rate
 /// sqrt(1 - b2^t) / (1 - b1^t)` in step `t`. Decoupled (AdamW): `g' = g`, `w -= r (m / (sqrt(v) + epsilon) + decay w)`.
 #[derive(Clone, Copy, Debug)]
-pub struct Adam {
+pub struct AdamRule {
     /// The decay rates of the running means of gradients and of squares.
     pub betas: (f64, f64),
     /// Added to the divisor.
@@ -20,13 +20,13 @@ pub struct Adam {
     pub decoupled: bool,
 }
 
-impl Default for Adam {
-    fn default() -> Adam {
-        Adam { betas: (0.9, 0.999), epsilon: 1e-8, correct_bias: true, correct_epsilon: false, decoupled: false }
+impl Default for AdamRule {
+    fn default() -> AdamRule {
+        AdamRule { betas: (0.9, 0.999), epsilon: 1e-8, correct_bias: true, correct_epsilon: false, decoupled: false }
     }
 }
 
-impl Rule for Adam {
+impl Rule for AdamRule {
     fn name(&self) -> &'static str {
         if self.decoupled { "adamw" } else { "adam" }
     }
@@ -35,7 +35,7 @@ impl Rule for Adam {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let (rate, root) = if self.correct_bias { corrected(step, self.betas)? } else { (step.rate, 1.0) };
         let epsilon = if self.correct_epsilon { self.epsilon * root } else { self.epsilon };
         let (m, v) = if self.decoupled {
@@ -49,12 +49,12 @@ impl Rule for Adam {
 }
 
 /// Updates the running means of gradients and of squares.
-pub(super) fn moments(step: &Step<'_>, betas: (f64, f64), g: &Term) -> Result<(Term, Term)> {
+pub(super) fn moments(step: &WeightStep<'_>, betas: (f64, f64), g: &Term) -> Result<(Term, Term)> {
     Ok((step.average(0, betas.0, g.clone())?, step.average(1, betas.1, g.square())?))
 }
 
 /// The corrected rate, and the root that it was multiplied by.
-fn corrected(step: &Step<'_>, betas: (f64, f64)) -> Result<(f64, f64)> {
+fn corrected(step: &WeightStep<'_>, betas: (f64, f64)) -> Result<(f64, f64)> {
     let root = step.correction(betas.1)?.sqrt();
     Ok((step.rate * root / step.correction(betas.0)?, root))
 }
@@ -83,7 +83,7 @@ impl Rule for Adamax {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let rate = step.rate / step.correction(self.betas.0)?;
         let g = step.full_gradient();
         let m = step.average(0, self.betas.0, g.clone())?;
@@ -139,7 +139,7 @@ impl Rule for Nadam {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let (now, next) = (self.momentum(step.count), self.momentum(step.count + 1));
         let (product, later) = (self.product(step.count), self.product(step.count + 1));
         let spread = step.correction(self.betas.1)?;
@@ -151,7 +151,7 @@ impl Rule for Nadam {
 }
 
 /// AdaBelief: `m = b1 m + (1 - b1) g'`, `s = b2 s + (1 - b2) (g' - m)^2 + epsilon` with `g' = clip(g + decay w)`, `w -= r m / (sqrt(s) +
-/// epsilon)`, where `r` is the rate of [`Adam`].
+/// epsilon)`, where `r` is the rate of [`AdamRule`].
 #[derive(Clone, Copy, Debug)]
 pub struct AdaBelief {
     /// The decay rates of the running means of gradients and of squares.
@@ -177,7 +177,7 @@ impl Rule for AdaBelief {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let rate = if self.correct_bias { corrected(step, self.betas)?.0 } else { step.rate };
         let g = step.clipped(step.decayed(step.rescaled()));
         let m = step.average(0, self.betas.0, g.clone())?;
@@ -212,7 +212,7 @@ impl Rule for Ftml {
         3
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         step.refuse_zero_rate()?;
         let (mean, spread) = (step.correction(self.betas.0)?, step.correction(self.betas.1)?);
         let g = step.full_gradient();

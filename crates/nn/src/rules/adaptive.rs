@@ -1,6 +1,6 @@
 //! Rules that divide each element's step by what its gradients were.
 
-use super::step::{Rule, Step, zeros};
+use super::step::{Rule, WeightStep, zeros};
 use forerun_array::Array;
 use forerun_base::{Error, Loc, Result};
 
@@ -26,7 +26,7 @@ impl Rule for AdaGrad {
         1
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let g = step.full_gradient();
         let h = step.blend(0, 1.0, g.square())?;
         step.descend(g / (h.sqrt() + self.epsilon) * step.rate)
@@ -64,7 +64,7 @@ impl Rule for GroupAdaGrad {
         }
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         if step.decay != 0.0 {
             return Err(self.refused(format!("weight decay is not supported, got {}", step.decay)));
         }
@@ -105,7 +105,7 @@ impl Rule for AdaDelta {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let g = step.full_gradient();
         let gradients = step.average(0, self.rho, g.square())?;
         let steps = step.state(1) + self.epsilon;
@@ -146,7 +146,7 @@ impl Rule for RmsProp {
         if self.centered { 3 } else { 1 }
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let g = step.full_gradient();
         let d = if self.centered {
             let m = step.average(0, self.rho, g.clone())?;
@@ -189,7 +189,7 @@ impl Rule for Ftrl {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         step.refuse_zero_rate()?;
         let g = step.gradient();
         let before = step.state(1).sqrt();

@@ -1,12 +1,12 @@
 //! Gradient descent and its variants with momentum, noise and signs.
 
-use super::step::{Rule, Step, zeros};
+use super::step::{Rule, WeightStep, zeros};
 use forerun_array::{Array, ops};
 use forerun_base::{Loc, Result};
 
 /// Stochastic gradient descent: `m = momentum m + rate (g + decay w)`, `w -= m`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sgd {
+pub struct SgdRule {
     /// The fraction of the last step that is added to the next; without one there is no state.
     pub momentum: f64,
     /// Whether the state is a velocity that does not depend on rates, as in PyTorch: `v = momentum v + g + decay w`, `w
@@ -14,7 +14,7 @@ pub struct Sgd {
     pub velocity: bool,
 }
 
-impl Rule for Sgd {
+impl Rule for SgdRule {
     fn name(&self) -> &'static str {
         "sgd"
     }
@@ -23,7 +23,7 @@ impl Rule for Sgd {
         (self.momentum != 0.0) as usize
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         if self.momentum == 0.0 {
             return step.descend(step.descent());
         }
@@ -58,7 +58,7 @@ impl Rule for Nag {
         (self.momentum != 0.0) as usize
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let descent = step.descent();
         if self.momentum == 0.0 {
             return step.descend(descent);
@@ -101,7 +101,7 @@ impl Rule for Dcasgd {
         Ok(states)
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let (g, previous) = (step.full_gradient(), self.kinds() - 1);
         let away = step.weight() - step.state(previous);
         let d = (g.square() * away * self.lamda + g) * step.rate;
@@ -123,7 +123,7 @@ impl Rule for Sgld {
         0
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         step.descend(step.full_gradient() * (step.rate / 2.0) + step.noise(step.rate.sqrt()))
     }
 }
@@ -153,7 +153,7 @@ impl Rule for Signum {
         (self.momentum != 0.0) as usize
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         if self.momentum == 0.0 {
             return step.shrink(1.0 - step.rate * (step.decay + self.shrink), step.raw().sign() * step.rate);
         }

@@ -1,12 +1,12 @@
 //! Rules whose steps depend on the norms of a weight and of its gradient.
 
 use super::adam::moments;
-use super::descent::Sgd;
-use super::step::{Rule, Step};
+use super::descent::SgdRule;
+use super::step::{Rule, WeightStep};
 use super::term::Term;
 use forerun_base::Result;
 
-/// Descent with layer-wise rates: [`Sgd`] with the rate times `eta |w| / (|g| + decay |w| + epsilon)`, where both norms are
+/// Descent with layer-wise rates: [`SgdRule`] with the rate times `eta |w| / (|g| + decay |w| + epsilon)`, where both norms are
 /// positive and the weight adapts. `|g|` is the norm of the gradient before clipping.
 #[derive(Clone, Copy, Debug)]
 pub struct Lars {
@@ -33,8 +33,8 @@ impl Rule for Lars {
         (self.momentum != 0.0) as usize
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
-        let plain = Sgd { momentum: self.momentum, velocity: false };
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
+        let plain = SgdRule { momentum: self.momentum, velocity: false };
         if !step.adapts {
             return plain.update(step);
         }
@@ -46,10 +46,10 @@ impl Rule for Lars {
     }
 }
 
-/// LAMB: `d = m' / (sqrt(v') + epsilon) + decay w`, `w -= rate |w| / |d| d`, where `m'` and `v'` are the running means of [`Adam`] with the
+/// LAMB: `d = m' / (sqrt(v') + epsilon) + decay w`, `w -= rate |w| / |d| d`, where `m'` and `v'` are the running means of [`AdamRule`] with the
 /// gradient without decay, corrected, and the ratio is 1 if a norm is 0.
 ///
-/// [`Adam`]: super::Adam
+/// [`AdamRule`]: super::AdamRule
 #[derive(Clone, Copy, Debug)]
 pub struct Lamb {
     /// The decay rates of the running means of gradients and of squares.
@@ -70,7 +70,7 @@ impl Default for Lamb {
 
 impl Lamb {
     /// The norm of the weight, within the bounds.
-    fn size(&self, step: &Step<'_>) -> Term {
+    fn size(&self, step: &WeightStep<'_>) -> Term {
         let mut size = step.weight().norm();
         if let Some(low) = self.bounds.0 {
             size = size.maximum(low);
@@ -98,7 +98,7 @@ impl Rule for Lamb {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let size = self.size(step);
         let (mut m, mut v) = moments(step, self.betas, &step.gradient())?;
         if self.bias_correction {
@@ -126,7 +126,7 @@ impl Rule for Lans {
         2
     }
 
-    fn update(&self, step: &Step<'_>) -> Result<()> {
+    fn update(&self, step: &WeightStep<'_>) -> Result<()> {
         let Lamb { betas, epsilon, .. } = self.0;
         let size = self.0.size(step);
         let (gradient, norm) = (step.rescaled(), step.rescaled().norm());

@@ -12,8 +12,8 @@ mod layerwise;
 mod step;
 mod term;
 
-pub use adam::{AdaBelief, Adam, Adamax, Ftml, Nadam};
+pub use adam::{AdaBelief, AdamRule, Adamax, Ftml, Nadam};
 pub use adaptive::{AdaDelta, AdaGrad, Ftrl, GroupAdaGrad, RmsProp};
-pub use descent::{Dcasgd, Nag, Sgd, Sgld, Signum};
+pub use descent::{Dcasgd, Nag, SgdRule, Sgld, Signum};
 pub use layerwise::{Lamb, Lans, Lars};
-pub use step::{Preparation, Rule, Step, WeightUpdate};
+pub use step::{Preparation, Rule, WeightStep, WeightUpdate};

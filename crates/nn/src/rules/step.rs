@@ -20,7 +20,7 @@ pub trait Rule {
     }
 
     /// Updates one weight and its states.
-    fn update(&self, step: &Step<'_>) -> Result<()>;
+    fn update(&self, step: &WeightStep<'_>) -> Result<()>;
 }
 
 /// Zeros with the dtype and the device of a weight.
@@ -65,7 +65,7 @@ impl WeightUpdate<'_> {
         for (i, weight) in self.weights.iter().enumerate() {
             let (master, states) = self.states[i].split_at(self.states[i].len() - rule.kinds());
             let gradient = Term::new(self.gradients[i], loc);
-            let step = Step {
+            let step = WeightStep {
                 rule: rule.name(),
                 weight: master.first().unwrap_or(weight),
                 gradient: master.first().map_or(gradient.clone(), |master| gradient.cast(master.dtype())),
@@ -113,7 +113,7 @@ fn replace(array: &Array, new: &Term, witness: &Term) -> Result<()> {
 }
 
 /// One weight in a step: what its rule reads and writes.
-pub struct Step<'a> {
+pub struct WeightStep<'a> {
     rule: &'static str,
     weight: &'a Array,
     gradient: Term,
@@ -126,7 +126,7 @@ pub struct Step<'a> {
     loc: Loc,
 }
 
-impl Step<'_> {
+impl WeightStep<'_> {
     pub(super) fn weight(&self) -> Term {
         Term::new(self.weight, self.loc)
     }
