@@ -6,7 +6,7 @@ use common::{array, assert_close, doubles, failure, numbers, values};
 use forerun_array::{Array, ops};
 use forerun_base::{ErrorKind, Loc, Result};
 use forerun_grad::{Differentiable, record};
-use forerun_nn::{l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
+use forerun_nn::{Average, Loss, Poisson, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 
 #[test]
 fn one_loss_per_sample() {
@@ -17,6 +17,26 @@ fn one_loss_per_sample() {
     let flat = array(&[1.0, 2.0], &[2]);
     assert_close(&l2_loss(&flat, &array(&[0.0, 0.0], &[2, 1])).unwrap(), &[0.5, 2.0], 1e-6);
     assert_close(&l2_loss(&array(&[3.0, 5.0], &[2, 1]), &flat).unwrap(), &[2.0, 4.5], 1e-6);
+}
+
+#[test]
+fn losses_of_three_arrays_and_of_counts() {
+    let of = |loss: Loss<'_>, x: &Array, y: &Array| loss.per_sample(x, y, Average::default(), Loc::default()).unwrap();
+    let (x, y) = (array(&[3.0, 4.0, 1.0, 0.0], &[2, 2]), array(&[4.0, 3.0, 0.0, 2.0], &[2, 2]));
+    let negative = array(&[3.0, 4.0, 1.0, 9.0], &[2, 2]);
+    assert_close(&of(Loss::Triplet { margin: 1.5, negative: &negative }, &x, &y), &[3.5, 0.0], 1e-6);
+    let cosine = Loss::Cosine { margin: 0.5, other: &y };
+    assert_close(&of(cosine, &x, &array(&[1.0, -1.0], &[2])), &[1.0 - 0.96, 0.0], 1e-6);
+    assert_close(&of(cosine, &x, &array(&[-1.0, 1.0], &[2])), &[0.96 - 0.5, 1.0], 1e-6);
+    let counts = Poisson { from_logits: true, full: false, epsilon: 0.0 };
+    assert_close(
+        &of(Loss::Poisson(counts), &array(&[0.0, 1.0], &[2]), &array(&[3.0, 2.0], &[2])),
+        &[1.0, 0.71828183],
+        1e-6,
+    );
+    let zeros = array(&[0.0; 4], &[2, 2]);
+    let even = (0.7 * 1.4f64.ln() + 0.3 * 0.6f64.ln()) / 2.0;
+    assert_close(&of(Loss::Metric(0.3), &zeros, &zeros), &[even, even], 1e-5);
 }
 
 #[test]
