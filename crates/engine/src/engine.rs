@@ -223,8 +223,8 @@ impl Engine {
         self.state.ready.schedule()
     }
 
-    /// Stops the workers and waits up to one second for them to exit; threads that are still running are left behind.
-    /// Remaining tasks still run when a thread waits for them.
+    /// Stops the workers and the threads of devices. Waits up to one second for the workers to exit, and as long for each
+    /// device; threads that are still running are left behind. Remaining tasks still run when a thread waits for them.
     pub fn shutdown(&self) {
         self.state.pool.stop();
         while self.state.signals.wake_worker() {}

@@ -157,7 +157,8 @@ pub trait Accelerator: Send + Sync {
     /// commands that are about to come.
     fn flush(&self, _more: bool) {}
 
-    /// Ends all background work, because the process ends.
+    /// Stops compiling in the background, because this thread is about to exit the process. Afterwards, until the exit
+    /// handlers run, only this thread may still compile; a launch by another thread that needs a new kernel may fail.
     fn stop(&self) {}
 
     /// Its CUDA device number, if other libraries in this process can access its memory that way.
