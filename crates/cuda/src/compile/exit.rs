@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn after_the_exit_hook_the_exiting_thread_may_call_until_the_exit_handlers_run() {
         let gate = Arc::new(CallGate::default());
-        let admits_another_thread = || std::thread::scope(|scope| scope.spawn(|| gate.enter().is_some()).join().unwrap());
+        let admits_another_thread =
+            || std::thread::scope(|scope| scope.spawn(|| gate.enter().is_some()).join().unwrap());
         assert!(admits_another_thread());
         gate.leave_to_this_thread(Duration::ZERO);
         assert!(gate.enter().is_some());
