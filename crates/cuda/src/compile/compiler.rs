@@ -183,9 +183,9 @@ impl Compiler {
         let shared = Shared {
             driver,
             context,
+            linker: Linker::new(driver, context, arch.clone()),
             arch,
             nvrtc: OnceLock::new(),
-            linker: Linker::new(driver, context),
             cache: Cache::of_user(),
             queue: Mutex::default(),
             compiling: Arc::default(),
