@@ -76,7 +76,7 @@ impl Planner {
                 }
             }
         };
-        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft);
+        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft) && engine.runs_short_plan();
         for (g, group) in cached.plan.groups.iter().enumerate() {
             if let Some(flight) = self.bind(window, draft, group, &cached, g, engine, at_once) {
                 count(&counters.tasks, 1);
