@@ -82,6 +82,11 @@ pub(crate) trait Set: Copy + Send + Sync + 'static {
         }
         out
     }
+    /// The top 24 bits of each word as a number in [0, 1).
+    #[inline(always)]
+    fn fractions(self, words: [u32; 16]) -> [f32; 16] {
+        super::collect(|b| (words[b] >> 8) as i32 as f32 * 2f32.powi(-24))
+    }
     /// Calls `work` in a function with the set's features enabled.
     fn vectorize<W: Work>(self, work: W) -> W::Out;
 }

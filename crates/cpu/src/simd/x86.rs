@@ -200,7 +200,7 @@ macro_rules! x86_float {
 
 /// Implements [`super::Set`] for an instruction set with these features and vectors.
 macro_rules! x86_set {
-    ($set:ident, $features:literal, $lanes:literal, masks $masks:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path) => {
+    ($set:ident, $features:literal, $lanes:literal, masks $masks:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path, $fractions:path) => {
         impl Set for $set {
             const HAS_MASKS: bool = $masks;
             type F32 = $f32;
@@ -267,6 +267,11 @@ macro_rules! x86_set {
             fn interleave(self, words: [[u32; 16]; 4]) -> [u32; 64] {
                 // SAFETY: the set is the proof of its features.
                 unsafe { $interleave(words) }
+            }
+            #[inline(always)]
+            fn fractions(self, words: [u32; 16]) -> [f32; 16] {
+                // SAFETY: the set is the proof of its features.
+                unsafe { $fractions(words) }
             }
             fn vectorize<W: Work>(self, work: W) -> W::Out {
                 #[target_feature(enable = $features)]
