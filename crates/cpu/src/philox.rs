@@ -86,7 +86,7 @@ pub(crate) struct DrawRange<S> {
 impl<S: Set> Work for DrawRange<S> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // These are closures that get inlined: a function pointer would be called through a shim without the set's
         // features.
         match self.draw {

@@ -4,11 +4,13 @@
 //! choices need no bookkeeping. Methods are `#[inline(always)]`, and fast only inside a function
 //! that enables the set's features ([`Set::vectorize`]).
 //!
-//! Which features the processor has is proved by tokens: a value of [`Avx2`] or [`Avx512`], also inside an [`Isa`], exists only if they
-//! were detected, or if the caller of the unsafe [`Set::assume`] promised them. [`Baseline`] needs none. Registers (`F32x8`, `F64x4`,
-//! `F32x16`, `F64x8`) prove their set's features only by convention. The unsafe [`Memory::load`] and [`Memory::splat`] make one where the caller
-//! promises the features; the safe constants of bodies (`constant`, `small`) make one too, and must be called only where a body is applied to
-//! registers. [`Lanes`] are arrays and prove nothing.
+//! Which features the processor has is proved by tokens: a value of [`Avx2`] or [`Avx512`], also inside an [`Isa`], exists
+//! only if they were detected, or if the caller of the unsafe [`Set::assume`] promised them. [`Baseline`] needs none.
+//!
+//! Registers (`F32x8`, `F64x4`, `F32x16`, `F64x8`) prove the features of their set only by convention. The unsafe
+//! [`Memory::load`] and [`Memory::splat`] make one where the caller promises the features. The safe constants of bodies
+//! (`constant`, `small`) make one too: they must be called only where a body is applied to registers. [`Lanes`] are arrays
+//! and prove nothing.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
