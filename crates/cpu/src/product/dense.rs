@@ -116,8 +116,8 @@ const WORTH_TRANSPOSING: usize = 64;
 /// Elements of B copied at a time.
 const PANEL: usize = 2 << 20;
 
-/// Elements of A copied at a time: they stay in the L2 cache.
-const PANEL_A: usize = 256 << 10;
+/// Elements of A copied at a time. The library packs B again for each panel of A, so a panel should have many rows.
+const PANEL_A: usize = 1 << 20;
 
 thread_local! {
     /// The buffers for panels of A and B. They are kept between panels, and are at most as large as one.
