@@ -270,9 +270,8 @@ def torch_net(kind: str) -> Any:
         return nn.Sequential(*first, nn.AvgPool2d(2), nn.Flatten(), *last)
     pairs = [(max(c // 2, 64) if first else c, c, 2 if c > 64 and first else 1) for c in WIDTHS for first in (1, 0)]
     head = [nn.Conv2d(1, 64, 7, 2, 3), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    return nn.Sequential(
-        *head, *[Residual(*p) for p in pairs], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)
-    )
+    blocks = [Residual(*pair) for pair in pairs]
+    return nn.Sequential(*head, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
 def forerun_images(kind: str) -> Run:

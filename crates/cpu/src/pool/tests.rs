@@ -1,0 +1,135 @@
+//! Tests of the allocator.
+
+use super::*;
+
+#[derive(Default)]
+struct Count(AtomicIsize);
+
+impl BytesLedger for Count {
+    fn charge(&self, bytes: usize) {
+        self.0.fetch_add(bytes as isize, Relaxed);
+    }
+    fn release(&self, bytes: usize) {
+        self.0.fetch_sub(bytes as isize, Relaxed);
+    }
+}
+
+#[test]
+fn blocks_are_distinct_aligned_and_counted() {
+    let ledger = Arc::new(Count::default());
+    let pool = Pool::new(ledger.clone());
+    let sizes = [0, 1, 64, 65, 1000, 32 << 10, (32 << 10) + 1, 1 << 20, 3 << 20, 20 << 20];
+    let blocks: Vec<Block> = sizes.iter().flat_map(|&s| [s, s]).map(|s| pool.alloc(s).unwrap()).collect();
+    for (i, a) in blocks.iter().enumerate() {
+        assert_eq!(a.ptr.as_ptr() as usize % if a.capacity() >= HUGE { HUGE } else { 64 }, 0);
+        // SAFETY: the bytes belong to the block.
+        unsafe { std::ptr::write_bytes(a.ptr.as_ptr(), i as u8, a.bytes) };
+    }
+    for (i, a) in blocks.iter().enumerate() {
+        // SAFETY: the bytes belong to the block and were written above.
+        assert!((0..a.bytes).all(|j| unsafe { a.ptr.as_ptr().add(j).read() } == i as u8));
+    }
+    assert_eq!(pool.stats().live as isize, ledger.0.load(Relaxed));
+    let total: usize = blocks.iter().map(Block::capacity).sum();
+    assert_eq!(pool.stats().live, total);
+    for block in blocks {
+        pool.free(block);
+    }
+    assert_eq!((pool.stats().live, ledger.0.load(Relaxed)), (0, 0));
+    assert!(pool.stats().cached >= 40 << 20);
+    assert_eq!((pool.stats().taken, pool.stats().blocks), (total as u64, sizes.len() as u64 * 2));
+    pool.trim();
+    assert_eq!(pool.stats().cached, 0);
+}
+
+#[test]
+fn trimming_leaves_what_is_in_use() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    let mut blocks: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
+    let kept = blocks.remove(500);
+    // SAFETY: the bytes belong to the block.
+    unsafe { std::ptr::write_bytes(kept.ptr.as_ptr(), 7, kept.bytes) };
+    blocks.into_iter().for_each(|b| pool.free(b));
+    let before = pool.stats().cached;
+    assert!(before > 2 * SLAB);
+    pool.trim();
+    assert!(pool.stats().cached < SLAB, "one slab is left, for the block in use");
+    // SAFETY: the bytes belong to the block.
+    assert!((0..kept.bytes).all(|j| unsafe { kept.ptr.as_ptr().add(j).read() } == 7));
+    let again: Vec<Block> = (0..1000).map(|i| pool.alloc(1 + i * 31).unwrap()).collect();
+    again.into_iter().for_each(|b| pool.free(b));
+    pool.free(kept);
+    pool.trim();
+    assert_eq!(pool.stats().cached, 0);
+}
+
+#[test]
+fn what_is_kept_is_bounded_and_reused() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    let first = pool.alloc(64 << 20).unwrap();
+    let address = first.ptr;
+    pool.free(first);
+    let again = pool.alloc(64 << 20).unwrap();
+    assert_eq!(again.ptr, address);
+    pool.free(again);
+    let many: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
+    many.into_iter().for_each(|b| pool.free(b));
+    assert!(pool.stats().cached <= KEEP);
+}
+
+#[test]
+fn what_is_requested_again_is_kept() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    let step = || {
+        let blocks: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
+        let addresses: Vec<_> = blocks.iter().map(|block| block.ptr).collect();
+        blocks.into_iter().for_each(|block| pool.free(block));
+        addresses
+    };
+    step();
+    assert!(pool.stats().cached <= KEEP, "a program that frees much once keeps little");
+    step();
+    assert_eq!(pool.stats().cached, 8 * large_capacity(48 << 20), "a program that repeats it keeps all of it");
+    let again = |bytes: usize| pool.free(pool.alloc(bytes).unwrap());
+    (0..2 * IDLE).for_each(|_| again(300_000));
+    assert!(pool.stats().cached < 1 << 20, "{}", pool.stats().cached);
+    assert_eq!(pool.0.central().allowance, 0);
+}
+
+#[test]
+fn sizes_that_are_not_asked_for_again_are_given_back() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    let of_many_sizes: Vec<Block> = (1..100).map(|i| pool.alloc(i * 100_000).unwrap()).collect();
+    of_many_sizes.into_iter().for_each(|block| pool.free(block));
+    let again = |bytes: usize| pool.free(pool.alloc(bytes).unwrap());
+    again(300_000);
+    let full = pool.stats().cached;
+    assert!(full > 100 << 20, "{full}");
+    (0..IDLE / 2).for_each(|_| again(300_000));
+    assert_eq!(pool.stats().cached, full);
+    (0..IDLE).for_each(|_| again(300_000));
+    assert!(pool.stats().cached < 1 << 20, "{}", pool.stats().cached);
+}
+
+#[test]
+fn absurd_sizes_fail_and_nothing_breaks() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    assert!(pool.alloc(usize::MAX).is_none());
+    assert!(pool.alloc(isize::MAX as usize - 5).is_none());
+    assert!(pool.alloc(1 << 47).is_none());
+    pool.free(pool.alloc(10).unwrap());
+    assert_eq!(pool.stats().live, 0);
+}
+
+#[test]
+fn blocks_may_be_freed_by_other_threads() {
+    let pool = Pool::new(Arc::new(Count::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let blocks: Vec<Block> = (0..1000).map(|i| pool.alloc(i).unwrap()).collect();
+            let pool = &pool;
+            scope.spawn(move || blocks.into_iter().for_each(|b| pool.free(b)));
+        }
+    });
+    assert_eq!(pool.stats().live, 0);
+}
