@@ -42,9 +42,10 @@ fn each<E: Pixel>(kind: Boxes, args: &Args<'_>, team: &dyn Team) {
         return;
     }
     let (target, size) = (Shared(to.as_mut_ptr()), to.len() / batch);
+    let (call, inputs) = (args.call, (0..args.call.inputs.len()).map(|i| args.input::<E>(i)).collect::<Vec<_>>());
     // The part of an input that belongs to one member of the batch, widened.
     let part = |input: usize, member: usize| -> Vec<f64> {
-        let all = args.input::<E>(input);
+        let all = inputs[input];
         let count = all.len() / batch;
         all[member * count..(member + 1) * count].iter().map(|x| x.widen().into()).collect()
     };
@@ -53,9 +54,9 @@ fn each<E: Pixel>(kind: Boxes, args: &Args<'_>, team: &dyn Team) {
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(member * size), size) };
         let first = part(0, member);
         match kind {
-            Boxes::Suppress => suppress(&first, &part(1, member), &part(2, member), &args.attributes(), to),
-            Boxes::Match => pair(&first, args.call.inputs[0].1[2], &args.attributes(), to),
-            Boxes::Assign => assign(&first, &part(1, member), &part(2, member), &args.attributes(), to),
+            Boxes::Suppress => suppress(&first, &part(1, member), &part(2, member), &call.attributes(), to),
+            Boxes::Match => pair(&first, call.inputs[0].1[2], &call.attributes(), to),
+            Boxes::Assign => assign(&first, &part(1, member), &part(2, member), &call.attributes(), to),
         }
     });
 }

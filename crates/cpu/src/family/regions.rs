@@ -39,7 +39,8 @@ impl HostKernel for Regions {
         let (rows, columns) = bins(&list).expect("inference accepted the bins");
         let count = call.inputs[call.inputs.len() - 1].1[0];
         // Taps of each bin of each region, and the sums of a plane of all images for each thread.
-        let taps = (rows + columns).saturating_mul(samples.saturating_mul(4)).saturating_add(8 * (images[2] + images[3]));
+        let taps =
+            (rows + columns).saturating_mul(samples.saturating_mul(4)).saturating_add(8 * (images[2] + images[3]));
         let region = taps.saturating_mul(24).saturating_add((rows + columns) * 24 + 96);
         let plane = images[0].saturating_mul(images[2]).saturating_mul(images[3]).saturating_mul(8);
         count.saturating_mul(region).saturating_add(plane.saturating_mul(threads))
@@ -227,9 +228,8 @@ fn pool<E: Pixel>(
 fn write<E: Pixel>(target: &Shared<*mut E>, sums: &[E::Wide], channel: usize, channels: usize, plane: usize) {
     for (image, sums) in sums.chunks_exact(plane).enumerate() {
         // SAFETY: the plane of a channel, which is no other piece's.
-        let to = unsafe {
-            std::slice::from_raw_parts_mut(target.get().add((image * channels + channel) * plane), plane)
-        };
+        let to =
+            unsafe { std::slice::from_raw_parts_mut(target.get().add((image * channels + channel) * plane), plane) };
         to.iter_mut().zip(sums).for_each(|(to, sum)| *to = E::round(*sum));
     }
 }

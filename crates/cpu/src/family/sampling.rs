@@ -136,7 +136,8 @@ fn each<E: Pixel>(kind: Sampling, args: &Args<'_>, team: &dyn Team) {
                 .collect();
             let mut sums = vec![[E::Wide::default(); 2]; end - begin];
             for channel in image * channels..(image + 1) * channels {
-                let (x, grad) = (&x[channel * plane..(channel + 1) * plane], &first[channel * count..(channel + 1) * count]);
+                let (x, grad) =
+                    (&x[channel * plane..(channel + 1) * plane], &first[channel * count..(channel + 1) * count]);
                 for ((sum, near), grad) in sums.iter_mut().zip(&near).zip(&grad[begin..end]) {
                     let slopes = slopes(x, near);
                     for (sum, slope) in sum.iter_mut().zip(slopes) {
@@ -188,10 +189,12 @@ fn each<E: Pixel>(kind: Sampling, args: &Args<'_>, team: &dyn Team) {
 
 #[inline(always)]
 fn sample<E: Pixel>(x: &[E], near: &Corners<E::Wide>) -> E::Wide {
-    let mut sum = E::Wide::default();
+    let nothing = E::Wide::default();
+    let mut sum = nothing;
     for (at, share) in near.at.iter().zip(near.shares()) {
-        if let Some(at) = at {
-            sum = sum + x[*at as usize].widen() * share;
+        // A pixel without a share does not count, even if it is infinite.
+        if let Some(at) = at.filter(|_| share != nothing) {
+            sum = sum + x[at as usize].widen() * share;
         }
     }
     sum

@@ -104,7 +104,9 @@ impl Family for Boxes {
             (Boxes::Assign, [batch, anchors, labels]) => {
                 if given[1].1[..] != [*batch, *labels] || given[2].1[..] != [*batch, *anchors] {
                     let (classes, background) = (given[1].1, given[2].1);
-                    return invalid(format!("classes {classes} and background {background} do not fit overlaps {shape}"));
+                    return invalid(format!(
+                        "classes {classes} and background {background} do not fit overlaps {shape}"
+                    ));
                 }
                 vec![*batch, *anchors]
             }

@@ -66,15 +66,8 @@ pub struct Layout {
 fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<Layout> {
     let rank = extents.len();
     let three = [1; 3];
-    let mut made = Layout {
-        planes,
-        input: three,
-        kernel: three,
-        output: three,
-        stride: three,
-        padding: [0; 3],
-        dilation: three,
-    };
+    let mut made =
+        Layout { planes, input: three, kernel: three, output: three, stride: three, padding: [0; 3], dilation: three };
     for (name, list, least, to) in [
         ("kernel", &how.kernel, 1, &mut made.kernel),
         ("stride", &how.stride, 1, &mut made.stride),
@@ -90,7 +83,10 @@ fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<Layout> {
         let at = 3 - rank + axis;
         let (reach, padded) = (made.dilation[at] * (made.kernel[at] - 1) + 1, extent + 2 * made.padding[at]);
         if reach > padded {
-            return invalid(format!("a window of extent {reach} does not fit axis {axis} of extents {extents:?} with padding {}", made.padding[at]));
+            return invalid(format!(
+                "a window of extent {reach} does not fit axis {axis} of extents {extents:?} with padding {}",
+                made.padding[at]
+            ));
         }
         made.input[at] = *extent;
         made.output[at] = (padded - reach) / made.stride[at] + 1;
@@ -112,13 +108,18 @@ impl Columns {
             return invalid(format!("needs columns of 3 dimensions, got {shape}"));
         };
         if !(1..=3).contains(&how.extents.len()) || how.extents.iter().any(|extent| *extent < 0) {
-            return invalid(format!("extents must be one to three numbers that are not negative, got {:?}", how.extents));
+            return invalid(format!(
+                "extents must be one to three numbers that are not negative, got {:?}",
+                how.extents
+            ));
         }
         let extents: Vec<usize> = how.extents.iter().map(|extent| *extent as usize).collect();
         let mut made = windows(0, &extents, how)?;
         let (taps, found) = (made.kernel.iter().product::<usize>(), made.output.iter().product::<usize>());
         if !rows.is_multiple_of(taps) || count != found {
-            return invalid(format!("columns of shape {shape} do not fit windows of {taps} elements at {found} places"));
+            return invalid(format!(
+                "columns of shape {shape} do not fit windows of {taps} elements at {found} places"
+            ));
         }
         made.planes = batch * (rows / taps);
         Ok(made)

@@ -107,7 +107,8 @@ impl Family for Regions {
             return mistyped(format!("not defined for {dtype}"));
         }
         let last = given.len() - 1;
-        if let Some((other, named)) = given.iter().enumerate().find(|(i, g)| i + 1 != last && g.0 != dtype).map(|g| g.1) {
+        if let Some((other, named)) = given.iter().enumerate().find(|(i, g)| i + 1 != last && g.0 != dtype).map(|g| g.1)
+        {
             return mistyped(format!("dtypes differ: {dtype} {shape} and {other} {named}"));
         }
         if shape.rank() != 4 {
@@ -125,7 +126,9 @@ impl Family for Regions {
                 let pooled = [count, keys[1], rows, columns];
                 let wanted = if self == Regions::Pool { &keys[..] } else { &pooled[..] };
                 if shape[..] != *wanted {
-                    return invalid(format!("data of shape {shape} do not fit keys of shape {keys} and {count} regions"));
+                    return invalid(format!(
+                        "data of shape {shape} do not fit keys of shape {keys} and {count} regions"
+                    ));
                 }
                 if self == Regions::Pool { pooled.to_vec() } else { keys.to_vec() }
             }
@@ -140,7 +143,9 @@ impl Family for Regions {
                 let (rows, columns) = bins(&grid.bins)?;
                 positive(grid.scale)?;
                 if shape[0] != count || shape[2..] != [rows, columns] {
-                    return invalid(format!("a gradient of shape {shape} does not fit {count} regions of {rows} x {columns} bins"));
+                    return invalid(format!(
+                        "a gradient of shape {shape} does not fit {count} regions of {rows} x {columns} bins"
+                    ));
                 }
                 let [images, height, width] = grid.extents[..] else {
                     return invalid(format!("extents {:?} are not a number of images, rows and columns", grid.extents));
@@ -180,8 +185,12 @@ impl Family for Regions {
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         let grad = b.grad();
         let flow = match self {
-            Regions::Pool => b.encoded(Regions::PoolBack.into(), &[grad, b.input(1), b.input(2), b.input(3)], attributes)?,
-            Regions::PoolBack => b.encoded(Regions::Pool.into(), &[grad, b.input(1), b.input(2), b.input(3)], attributes)?,
+            Regions::Pool => {
+                b.encoded(Regions::PoolBack.into(), &[grad, b.input(1), b.input(2), b.input(3)], attributes)?
+            }
+            Regions::PoolBack => {
+                b.encoded(Regions::Pool.into(), &[grad, b.input(1), b.input(2), b.input(3)], attributes)?
+            }
             Regions::Align => {
                 let shape = b.given(0).1;
                 let extents = [shape[0], shape[2], shape[3]].iter().map(|extent| *extent as i64).collect();
@@ -236,7 +245,9 @@ impl Family for Regions {
         let (boxes, bad) = (x([6, 4]), "image 2 of region 1 does not exist: there are 2");
         let inputs = |first: &Input, images: Input| vec![first.clone(), images, boxes.clone()];
         let tied = |images: Input, boxes: Input| vec![data.clone(), data.clone(), images, boxes];
-        all.push(pool("roi_pool", 2, 3, 1.0).on(tied(beyond(), boxes.clone())).of([F32]).fails(format!("roi_pool: {bad}")));
+        all.push(
+            pool("roi_pool", 2, 3, 1.0).on(tied(beyond(), boxes.clone())).of([F32]).fails(format!("roi_pool: {bad}")),
+        );
         let back = pool("roi_pool_back", 2, 3, 1.0).on(vec![made.clone(), data.clone(), beyond(), boxes.clone()]);
         all.push(back.of([F32]).fails(format!("roi_pool_back: {bad}")));
         all.push(grid("roi_align", &[]).on(inputs(&data, beyond())).of([F32]).fails(format!("roi_align: {bad}")));
