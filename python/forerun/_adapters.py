@@ -215,9 +215,7 @@ def norm(data: ArrayLike, ord: float = 2, axis: AxisLike = None, keepdims: bool 
     return np.linalg.vector_norm(floating(to_array(data)), ord=ord, axis=axis, keepdims=keepdims)
 
 
-def pad(
-    data: ArrayLike, mode: str = "constant", pad_width: Sequence[int] = (), constant_value: float = 0.0
-) -> ndarray:
+def pad(data: ArrayLike, mode: str = "constant", pad_width: Sequence[int] = (), constant_value: float = 0.0) -> ndarray:
     """Pad an array.
 
     Parameters
@@ -289,8 +287,8 @@ def _codes(shape: tuple[int, ...], wanted: Sequence[int]) -> list[int]:
 def reshape(a: ArrayLike, newshape: ShapeLike, reverse: bool = False, order: str = "C") -> ndarray:
     """Give an array another shape, with MXNet's codes.
 
-    -1 is inferred; -2 copies a dimension; -3 skips a dimension of extent 1; -4 copies all remaining dimensions; -5 joins
-    two dimensions; -6 splits one into the next two numbers, one of which may be -1.
+    -1 is inferred; -2 copies a dimension; -3 skips a dimension of extent 1; -4 copies all remaining dimensions;
+    -5 joins two dimensions; -6 splits one into the next two numbers, one of which may be -1.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def box_nms(
     Parameters
     ----------
     data
-        Boxes of shape (..., count, width): along the last axis a score, four coordinates, perhaps a class, and anything.
+        Boxes of shape (..., count, width): along the last axis a score, four coordinates, and perhaps a class.
     overlap_thresh
         The intersection over union above which the box with the smaller score is suppressed.
     valid_thresh

@@ -30,9 +30,9 @@ def multibox_prior(
 ) -> ndarray:
     """Generate anchor boxes around each pixel of images.
 
-    Every pixel gets ``len(sizes) + len(ratios) - 1`` boxes: all sizes with the first ratio, and the first size with the
-    other ratios. A box of size ``s`` and ratio ``r`` has the height ``s / sqrt(r)`` of the image, and ``r`` times as many
-    pixels of width. Coordinates are relative to the image: 0 to 1.
+    Every pixel gets ``len(sizes) + len(ratios) - 1`` boxes: all sizes with the first ratio, and the first size with
+    the other ratios. A box of size ``s`` and ratio ``r`` has ``s / sqrt(r)`` of the height of the image, and is ``r``
+    times as wide as high, in pixels. Coordinates are relative to the image: 0 to 1.
 
     Parameters
     ----------
@@ -247,9 +247,7 @@ def multibox_detection(
     _anchors("multibox_detection", priors)
     size, skipped = priors.shape[1], index(background_id)
     if scores.ndim != 3 or scores.shape[2] != size or scores.shape[1] < 2:
-        raise ValueError(
-            f"multibox_detection: cls_prob must have shape (batch, 2 or more, {size}), got {scores.shape}"
-        )
+        raise ValueError(f"multibox_detection: cls_prob must have shape (batch, 2 or more, {size}), got {scores.shape}")
     batch, classes, _ = scores.shape
     if offsets.shape != (batch, size * 4):
         raise ValueError(f"multibox_detection: loc_pred must have shape ({batch}, {size * 4}), got {offsets.shape}")
@@ -258,7 +256,9 @@ def multibox_detection(
     scales = _four("multibox_detection", variances)
     if batch == 0 or size == 0:
         return _forerun.full((batch, size, 6), -1, scores.dtype, scores.device)
-    objects = scores[:, 1:] if skipped == 0 else _forerun.concatenate([scores[:, :skipped], scores[:, skipped + 1 :]], 1)
+    objects = (
+        scores[:, 1:] if skipped == 0 else _forerun.concatenate([scores[:, :skipped], scores[:, skipped + 1 :]], 1)
+    )
     best, kinds = objects.max(1), objects.detach().argmax(1).astype(scores.dtype)
     boxes = joined(decoded(offsets.reshape(batch, size, 4), centers(priors, False), scales, -1.0))
     boxes = minimum(maximum(boxes, 0), 1) if clip else boxes

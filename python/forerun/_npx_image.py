@@ -69,9 +69,7 @@ def to_tensor(data: ArrayLike) -> ndarray:
     return (x.astype(float32) / 255).transpose([*range(last - 2), last, last - 2, last - 1])
 
 
-def normalize(
-    data: ArrayLike, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0
-) -> ndarray:
+def normalize(data: ArrayLike, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> ndarray:
     """Subtract a mean and divide by a deviation, for each channel of images with channels first.
 
     Examples
@@ -141,9 +139,7 @@ def resize(
     return _stored(made, x)
 
 
-def crop(
-    data: ArrayLike, x: SupportsIndex, y: SupportsIndex, width: SupportsIndex, height: SupportsIndex
-) -> ndarray:
+def crop(data: ArrayLike, x: SupportsIndex, y: SupportsIndex, width: SupportsIndex, height: SupportsIndex) -> ndarray:
     """Cut a rectangle out of images: ``x`` and ``y`` are its left and top pixels.
 
     Examples

@@ -61,8 +61,8 @@ def bilinear_resize(
 ) -> ndarray:
     """Resize images by bilinear interpolation.
 
-    With ``align_corners`` the corner pixels stay in the corners: row ``i`` of ``n`` is read at ``i * (h - 1) / (n - 1)``.
-    Otherwise pixels are areas: it is read at ``(i + 0.5) * h / n - 0.5``, within the image.
+    With ``align_corners`` the corner pixels stay in the corners: row ``i`` of ``n`` is read at
+    ``i * (h - 1) / (n - 1)``. Otherwise pixels are areas: it is read at ``(i + 0.5) * h / n - 0.5``, within the image.
 
     Parameters
     ----------
@@ -249,8 +249,7 @@ def grid_sample(
     x = _images("grid_sample", x)
     if places.ndim != 4 or places.shape[0] != x.shape[0] or places.shape[3] != 2:
         raise ValueError(
-            f"grid_sample: grid must have shape ({x.shape[0]}, height, width, 2) for data {x.shape}, "
-            f"got {places.shape}"
+            f"grid_sample: grid must have shape ({x.shape[0]}, height, width, 2) for data {x.shape}, got {places.shape}"
         )
     if mode not in ("bilinear", "nearest"):
         raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")

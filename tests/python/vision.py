@@ -62,10 +62,8 @@ def pooled(keys: Any, images: Any, boxes: Any, bins: Any, scale: float) -> Itera
         spans = []
         for begin, end, count, extent in ((top, bottom, bins[0], height), (left, right, bins[1], width)):
             size = max(end - begin + 1, 1) / count
-            ends = [
-                (min(max(math.floor(i * size) + begin, 0), extent), min(max(math.ceil((i + 1) * size) + begin, 0), extent))
-                for i in range(count)
-            ]
+            ends = [(math.floor(i * size) + begin, math.ceil((i + 1) * size) + begin) for i in range(count)]
+            ends = [(min(max(first, 0), extent), min(max(last, 0), extent)) for first, last in ends]
             spans.append(ends)
         for i, j in numpy.ndindex(*bins):
             rows, columns = spans[0][i], spans[1][j]
@@ -117,7 +115,15 @@ def channel(c: int, i: int, j: int, bins: Any, own: bool) -> int:
 
 
 def roi_align(
-    x: Any, images: Any, boxes: Any, bins: Any, scale: float, samples: int, aligned: bool, own_channels: bool, extents: Any
+    x: Any,
+    images: Any,
+    boxes: Any,
+    bins: Any,
+    scale: float,
+    samples: int,
+    aligned: bool,
+    own_channels: bool,
+    extents: Any,
 ) -> Any:
     channels = x.shape[1] // math.prod(bins) if own_channels else x.shape[1]
     made = numpy.zeros((len(images), channels, *bins))

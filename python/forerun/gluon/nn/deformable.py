@@ -128,8 +128,8 @@ class DeformableConvolution(ConvBase):
         """Compute the layer."""
         moves = self._offsets(x)
 
-        def deformed(x: ndarray, *parameters: ndarray | None, **more: Any) -> ndarray:
-            return npx.deformable_convolution(x, moves, *parameters, num_deformable_group=self._parts, **more)
+        def deformed(x: ndarray, weight: ndarray, bias: ndarray | None, **more: Any) -> ndarray:
+            return npx.deformable_convolution(x, moves, weight, bias, num_deformable_group=self._parts, **more)
 
         return self._called(deformed, x)
 
@@ -158,9 +158,9 @@ class ModulatedDeformableConvolution(DeformableConvolution):
         split = self._moves // 3 * 2
         moves, mask = made[:, :split], npx.sigmoid(made[:, split:]) * 2
 
-        def deformed(x: ndarray, *parameters: ndarray | None, **more: Any) -> ndarray:
+        def deformed(x: ndarray, weight: ndarray, bias: ndarray | None, **more: Any) -> ndarray:
             return npx.modulated_deformable_convolution(
-                x, moves, mask, *parameters, num_deformable_group=self._parts, **more
+                x, moves, mask, weight, bias, num_deformable_group=self._parts, **more
             )
 
         return self._called(deformed, x)

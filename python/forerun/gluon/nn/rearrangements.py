@@ -147,7 +147,7 @@ class ReflectionPad2D(HybridBlock):
             raise ValueError(f"ReflectionPad2D: needs data of 4 dimensions, got {x.shape}")
         for axis in (2, 3):
             if max(self._padding[2 * axis : 2 * axis + 2]) >= x.shape[axis]:
-                raise ValueError(f"ReflectionPad2D: padding {self._padding[4:]} is not less than the extents of {x.shape}")
+                raise ValueError(f"ReflectionPad2D: padding {self._padding[4:]} is too large for shape {x.shape}")
         return np.pad(x, list(zip(self._padding[::2], self._padding[1::2], strict=True)), "reflect")
 
     def __repr__(self) -> str:
