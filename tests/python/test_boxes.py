@@ -284,9 +284,9 @@ def detected(scores: Any, offsets: Any, anchors: Any, **options: Any) -> Any:
             rows = rows[: given["nms_topk"] if given["nms_topk"] > 0 else None]
             for i, j in itertools.combinations(range(len(rows)), 2):
                 same = given["force_suppress"] or rows[i][0] == rows[j][0]
-                if rows[i][0] >= 0 and rows[j][0] >= 0 and same:
-                    if vision.overlap(rows[i][2:], rows[j][2:]) >= given["nms_threshold"]:
-                        rows[j][0] = -1
+                near = vision.overlap(rows[i][2:], rows[j][2:]) >= given["nms_threshold"]
+                if same and near and rows[i][0] >= 0:
+                    rows[j][0] = -1
         made[n, : len(rows)] = numpy.array(rows).reshape(-1, 6)
     return made
 
