@@ -297,7 +297,7 @@ def reshape(a: ArrayLike, newshape: ShapeLike, reverse: bool = False, order: str
     newshape
         Extents and codes.
     reverse
-        Whether codes stand for dimensions from the last one on.
+        Whether to read codes and dimensions from the last one on; the code -6 then follows its two numbers.
     order
         ``"C"``.
 
@@ -313,17 +313,7 @@ def reshape(a: ArrayLike, newshape: ShapeLike, reverse: bool = False, order: str
     wanted = [index(newshape)] if isinstance(newshape, SupportsIndex) else [index(code) for code in newshape]
     if not reverse:
         return x.reshape(*_codes(x.shape, wanted))
-    # The numbers of a split follow their code, also from the other end.
-    turned: list[int] = []
-    place = len(wanted)
-    while place:
-        place -= 1
-        if place >= 2 and wanted[place - 2] == -6:
-            turned += [-6, wanted[place], wanted[place - 1]]
-            place -= 2
-        else:
-            turned.append(wanted[place])
-    return x.reshape(*_codes(x.shape[::-1], turned)[::-1])
+    return x.reshape(*_codes(x.shape[::-1], wanted[::-1])[::-1])
 
 
 def _range(op: str, begin: SupportsIndex | None, end: SupportsIndex | None, ndim: int) -> tuple[int, int]:

@@ -25,17 +25,12 @@ def drawn(*shape: int, seed: int = 0) -> Any:
         ((8, 3, 3, 3, 4, 4), (-5, -4), False, (24, 3, 3, 4, 4)),
         ((8, 1, 1, 1, 3), (-2, -3, -3, -3, -2), False, (8, 3)),
         ((8, 3, 3, 3, 3, 8), (-4, -5), True, (8, 3, 3, 3, 24)),
-        ((8, 3, 2, 4, 8), (-4, -1, 2, -6), True, None),
-        ((2, 8), (-4, -6, 2, -1), True, (2, 2, 4)),
+        ((8, 3, 3, 3, 4, 8), (-4, -1, 2, -6), True, (8, 3, 3, 3, 4, 4, 2)),
         ((4, 5), -1, False, (20,)),
     ],
 )
 def test_codes_of_reshape(shape: Any, codes: Any, reverse: bool, want: Any) -> None:
     x = np.array(drawn(*shape))
-    if want is None:
-        with pytest.raises(ValueError, match="reshape: "):
-            npx.reshape(x, codes, reverse)
-        return
     made = npx.reshape(x, codes, reverse)
     assert made.shape == want
     numpy.testing.assert_array_equal(made.asnumpy().ravel(), x.asnumpy().ravel())

@@ -118,21 +118,20 @@ impl Family for Sampling {
 
     fn gradient<B: GradientBuilder>(self, b: &B, _: &[i64]) -> Flows<B> {
         let grad = b.grad();
-        let (first, slopes) = match self {
+        let slopes = |grad: &B::Value, x: &B::Value| b.routine(Sampling::Slopes, &[grad, x, b.input(1)], ());
+        match self {
             Sampling::Sample => {
                 let shape = b.given(0).1;
                 let extents = List::from_slice(&[shape[2] as i64, shape[3] as i64]);
                 let spread = || b.routine(Sampling::Spread, &[grad, b.input(1)], Extents { extents });
-                (b.if_wanted(0, spread)?, [grad, b.input(0)])
+                Ok(vec![b.if_wanted(0, spread)?, b.if_wanted(1, || slopes(grad, b.input(0)))?])
             }
             Sampling::Spread => {
                 let sample = || b.routine(Sampling::Sample, &[grad, b.input(1)], ());
-                (b.if_wanted(0, sample)?, [b.input(0), grad])
+                Ok(vec![b.if_wanted(0, sample)?, b.if_wanted(1, || slopes(b.input(0), grad))?])
             }
             Sampling::Slopes => unreachable!("slopes are never on the tape"),
-        };
-        let places = b.if_wanted(1, || b.routine(Sampling::Slopes, &[slopes[0], slopes[1], b.input(1)], ()))?;
-        Ok(vec![first, places])
+        }
     }
 
     fn samples() -> Vec<Sample> {
