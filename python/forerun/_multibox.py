@@ -56,8 +56,8 @@ def multibox_prior(
     --------
     >>> from forerun import np, npx
     >>> npx.multibox_prior(np.zeros((1, 3, 2, 2)), sizes=[0.5], ratios=[1])[0, :2]
-    array([[0.  , 0.  , 0.5 , 0.5 ],
-           [0.5 , 0.  , 1.  , 0.5 ]])
+    array([[0. , 0. , 0.5, 0.5],
+           [0.5, 0. , 1. , 0.5]])
     """
     x = to_array(data)
     if x.ndim < 2 or 0 in x.shape[-2:]:

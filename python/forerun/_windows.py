@@ -201,8 +201,8 @@ def deformable_convolution(
     >>> from forerun import np, npx
     >>> x = np.arange(9.0).reshape(1, 1, 3, 3)
     >>> npx.deformable_convolution(x, np.full((1, 8, 2, 2), 0.5), np.full((1, 1, 2, 2), 0.25))
-    array([[[[4. , 3.25],
-             [4.75, 3.25]]]])
+    array([[[[4.  , 3.5 ],
+             [4.5 , 3.75]]]])
     """
     return _deformed(
         "deformable_convolution",

@@ -8,7 +8,7 @@ use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel};
 use forerun_base::{BFloat16, DType, Float16, Result, Team};
 use forerun_ops::Columns;
-use forerun_ops::columns::{Layout, Patches};
+use forerun_ops::columns::{PatchGeometry, Patches};
 use forerun_plan::RoutineCall;
 
 impl HostKernel for Columns {
@@ -39,24 +39,24 @@ fn run(kind: Columns, args: &Args<'_>, team: &dyn Team) -> Result<()> {
 }
 
 fn each<E: Stored>(kind: Columns, args: &Args<'_>, team: &dyn Team) {
-    let layout =
-        kind.layout(&args.call.inputs[0], &args.call.attributes::<Patches>()).expect("inference accepted the call");
+    let geometry =
+        kind.geometry(&args.call.inputs[0], &args.call.attributes::<Patches>()).expect("inference accepted the call");
     let (from, to) = (args.input::<E>(0), args.output::<E>());
     if to.is_empty() {
         return;
     }
-    let (from_size, to_size) = (from.len() / layout.planes, to.len() / layout.planes);
+    let (from_size, to_size) = (from.len() / geometry.planes, to.len() / geometry.planes);
     let target = Shared(to.as_mut_ptr());
-    team.split(layout.planes, &|plane| {
+    team.split(geometry.planes, &|plane| {
         let from = &from[plane * from_size..(plane + 1) * from_size];
         // SAFETY: a plane of the result, which is no other piece's.
         let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(plane * to_size), to_size) };
         if kind == Columns::Gather {
             to.fill(E::default());
-            taps(&layout, |column, pixel| to[column] = from[pixel]);
+            taps(&geometry, |column, pixel| to[column] = from[pixel]);
         } else {
             let mut sums = vec![E::Wide::default(); to_size];
-            taps(&layout, |column, pixel| sums[pixel] = sums[pixel] + from[column].widen());
+            taps(&geometry, |column, pixel| sums[pixel] = sums[pixel] + from[column].widen());
             to.iter_mut().zip(sums).for_each(|(to, sum)| *to = E::round(sum));
         }
     });
@@ -64,8 +64,8 @@ fn each<E: Stored>(kind: Columns, args: &Args<'_>, team: &dyn Team) {
 
 /// Calls with every element of a plane's columns that lies within the plane, and the pixel it is.
 #[inline(always)]
-fn taps(layout: &Layout, mut each: impl FnMut(usize, usize)) {
-    let Layout { input, kernel, output, stride, padding, dilation, .. } = layout;
+fn taps(geometry: &PatchGeometry, mut each: impl FnMut(usize, usize)) {
+    let PatchGeometry { input, kernel, output, stride, padding, dilation, .. } = geometry;
     // The place that an element of a window has along an axis.
     let place = |axis: usize, window: usize, tap: usize| {
         let place = (window * stride[axis] + tap * dilation[axis]).checked_sub(padding[axis])?;

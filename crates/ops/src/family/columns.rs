@@ -45,7 +45,7 @@ attributes! {
 
 /// The windows of a call, along three spatial axes; those that are missing come first with extent 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct PatchGeometry {
     /// Images, and channels of each.
     pub planes: usize,
     /// Extents of the images.
@@ -63,11 +63,18 @@ pub struct Layout {
 }
 
 /// The windows along each axis of images of these extents.
-fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<Layout> {
+fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<PatchGeometry> {
     let rank = extents.len();
     let three = [1; 3];
-    let mut made =
-        Layout { planes, input: three, kernel: three, output: three, stride: three, padding: [0; 3], dilation: three };
+    let mut made = PatchGeometry {
+        planes,
+        input: three,
+        kernel: three,
+        output: three,
+        stride: three,
+        padding: [0; 3],
+        dilation: three,
+    };
     for (name, list, least, to) in [
         ("kernel", &how.kernel, 1, &mut made.kernel),
         ("stride", &how.stride, 1, &mut made.stride),
@@ -96,7 +103,7 @@ fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<Layout> {
 
 impl Columns {
     /// The windows of a call.
-    pub fn layout(self, given: &Given, how: &Patches) -> Result<Layout> {
+    pub fn geometry(self, given: &Given, how: &Patches) -> Result<PatchGeometry> {
         let shape = &given.1;
         if self == Columns::Gather {
             if !(3..=5).contains(&shape.rank()) {
@@ -133,10 +140,10 @@ impl Family for Columns {
             return mistyped(format!("not defined for {dtype}"));
         }
         let how = Patches::read(attributes)?;
-        let layout = self.layout(&given[0], &how)?;
-        let taps: usize = layout.kernel.iter().product();
+        let geometry = self.geometry(&given[0], &how)?;
+        let taps: usize = geometry.kernel.iter().product();
         let dims = match self {
-            Columns::Gather => vec![shape[0], shape[1] * taps, layout.output.iter().product()],
+            Columns::Gather => vec![shape[0], shape[1] * taps, geometry.output.iter().product()],
             Columns::Add => {
                 let spatial = how.extents.iter().map(|extent| *extent as usize);
                 [shape[0], shape[1] / taps].into_iter().chain(spatial).collect()
