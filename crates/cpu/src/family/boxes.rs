@@ -171,10 +171,10 @@ fn assign(overlaps: &[f64], classes: &[f64], background: &[f64], how: &Assignmen
     };
     if how.overlap > 0.0 {
         for (anchor, found) in to.iter_mut().enumerate().filter(|(_, found)| **found == IGNORED) {
-            if let (overlap, Some(label)) = most(anchor) {
-                if overlap > how.overlap {
-                    *found = label as i64;
-                }
+            if let (overlap, Some(label)) = most(anchor)
+                && overlap > how.overlap
+            {
+                *found = label as i64;
             }
         }
     }
