@@ -5,30 +5,45 @@ from __future__ import annotations
 import typing as _typing
 
 from forerun import (
+    _adapters,
     _attention,
+    _boxes,
     _control,
     _forerun,
     _images,
+    _interleaved,
     _layers,
     _masked,
+    _multibox,
     _pointwise_npx,
     _recurrent,
+    _regions,
     _routines_npx,
+    _sampling,
     _sequences,
+    _windows,
 )
+from forerun import _npx_image as image
 from forerun import _npx_random as random
+from forerun._adapters import *  # noqa: F403
 from forerun._attention import *  # noqa: F403
+from forerun._boxes import *  # noqa: F403
 from forerun._control import *  # noqa: F403
 from forerun._files import load, save
 from forerun._forerun import Device
 from forerun._images import *  # noqa: F403
+from forerun._interleaved import *  # noqa: F403
 from forerun._layers import *  # noqa: F403
 from forerun._masked import *  # noqa: F403
 from forerun._missing import module_getattr as _module_getattr
+from forerun._multibox import *  # noqa: F403
 from forerun._pointwise_npx import *  # noqa: F403
 from forerun._recurrent import *  # noqa: F403
+from forerun._regions import *  # noqa: F403
 from forerun._routines_npx import *  # noqa: F403
+from forerun._sampling import *  # noqa: F403
 from forerun._sequences import *  # noqa: F403
+from forerun._windows import *  # noqa: F403
 
 __all__ = [
     "Device",
@@ -38,6 +53,7 @@ __all__ = [
     "current_device",
     "gpu",
     "gpu_memory_info",
+    "image",
     "is_np_default_dtype",
     "load",
     "num_gpus",
@@ -48,15 +64,22 @@ __all__ = [
     "set_np",
     "waitall",
 ]
+__all__ += _adapters.__all__
 __all__ += _attention.__all__
+__all__ += _boxes.__all__
 __all__ += _control.__all__
 __all__ += _images.__all__
+__all__ += _interleaved.__all__
 __all__ += _layers.__all__
 __all__ += _masked.__all__
+__all__ += _multibox.__all__
 __all__ += _pointwise_npx.__all__
 __all__ += _recurrent.__all__
+__all__ += _regions.__all__
 __all__ += _routines_npx.__all__
+__all__ += _sampling.__all__
 __all__ += _sequences.__all__
+__all__ += _windows.__all__
 
 
 def cancel_pending() -> None:

@@ -47,9 +47,25 @@ MODULES = {
         "np.random",
     ),
     **dict.fromkeys(
-        ["npx.py", "_images.py", "_layers.py", "_pointwise_npx.py", "_routines_npx.py", "_sequences.py", "_files.py"],
+        [
+            "npx.py",
+            "_adapters.py",
+            "_boxes.py",
+            "_files.py",
+            "_images.py",
+            "_interleaved.py",
+            "_layers.py",
+            "_multibox.py",
+            "_pointwise_npx.py",
+            "_regions.py",
+            "_routines_npx.py",
+            "_sampling.py",
+            "_sequences.py",
+            "_windows.py",
+        ],
         "npx",
     ),
+    "_npx_image.py": "npx.image",
     "autograd.py": "autograd",
 }
 

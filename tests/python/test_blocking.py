@@ -33,7 +33,7 @@ WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
     "np": np, "np.fft": np.fft, "np.linalg": np.linalg, "np.random": np.random, "np.testing": np.testing,
     "np.polynomial": np.polynomial, "np.polynomial.polynomial": np.polynomial.polynomial,
-    "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "autograd": autograd,
+    "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "npx.image": npx.image, "autograd": autograd,
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils,
 }  # fmt: skip
@@ -161,6 +161,10 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "npx.while_loop": lambda _: npx.while_loop(lambda n: n < 2, lambda n: (n, [n + 1]), [array()], 3),
     "npx.waitall": lambda _: npx.waitall(),
     "npx.save": saved(lambda path: npx.save(path, [array(2)])),
+    "npx.savez": saved(lambda path: npx.savez(path, array(2))),
+    "npx.nonzero": lambda _: npx.nonzero(array(2)),
+    "npx.to_dlpack_for_read": lambda _: npx.to_dlpack_for_read(array(2).as_in_ctx(npx.cpu())),
+    "npx.to_dlpack_for_write": lambda _: npx.to_dlpack_for_write(array(2).as_in_ctx(npx.cpu())),
     "gluon.utils.clip_global_norm": lambda _: gluon.utils.clip_global_norm([array(2)], 1.0),
     "gluon.Block.save_parameters": saved(lambda path: network().save_parameters(path)),
     "gluon.ParameterDict.save": saved(lambda path: network().collect_params().save(path)),
@@ -349,6 +353,53 @@ OWN: dict[str, Callable[[], object]] = {
     "npx.convolution": lambda: npx.convolution(array(1, 2, 3), array(4, 2, 3), array(4), pad=1),
     "npx.deconvolution": lambda: npx.deconvolution(array(1, 2, 3), array(2, 4, 3), array(4), no_bias=False),
     "npx.pooling": lambda: npx.pooling(array(1, 2, 3), 2),
+    "npx.set_np_default_dtype": lambda: npx.set_np_default_dtype(npx.is_np_default_dtype()),
+    "npx.from_numpy": lambda: npx.from_numpy(numpy.ones(2)),
+    "npx.pad": lambda: npx.pad(array(3), pad_width=(1, 1)),
+    "npx.box_decode": lambda: npx.box_decode(array(1, 3, 4), array(1, 3, 4)),
+    "npx.box_encode": lambda: npx.box_encode(
+        array(1, 3), np.zeros((1, 3)), array(1, 3, 4), array(1, 2, 4), array(4), array(4)
+    ),
+    "npx.box_iou": lambda: npx.box_iou(array(3, 4), array(2, 4)),
+    "npx.box_nms": lambda: npx.box_nms(array(3, 6)),
+    "npx.multibox_detection": lambda: npx.multibox_detection(array(1, 2, 3), array(1, 12), array(1, 3, 4)),
+    "npx.multibox_target": lambda: npx.multibox_target(array(1, 3, 4), array(1, 2, 5), array(1, 2, 3)),
+    "npx.roi_align": lambda: npx.roi_align(array(2, 1, 3, 3), array(2, 5), 2, 1.0),
+    "npx.roi_pooling": lambda: npx.roi_pooling(array(2, 1, 3, 3), array(2, 5), 2, 1.0),
+    "npx.interleaved_matmul_encdec_qk": lambda: npx.interleaved_matmul_encdec_qk(array(3, 1, 2), array(3, 1, 4), 1),
+    "npx.interleaved_matmul_encdec_valatt": lambda: npx.interleaved_matmul_encdec_valatt(
+        array(3, 1, 4), array(1, 3, 3), 1
+    ),
+    "npx.interleaved_matmul_selfatt_qk": lambda: npx.interleaved_matmul_selfatt_qk(array(3, 1, 6), 1),
+    "npx.interleaved_matmul_selfatt_valatt": lambda: npx.interleaved_matmul_selfatt_valatt(
+        array(3, 1, 6), array(1, 3, 3), 1
+    ),
+    "npx.bilinear_resize": lambda: npx.bilinear_resize(array(1, 1, 3, 3), height=2, width=5),
+    "npx.bilinear_sampler": lambda: npx.bilinear_sampler(array(1, 1, 3, 3), array(1, 2, 2, 2)),
+    "npx.grid_generator": lambda: npx.grid_generator(array(1, 6), "affine", (2, 2)),
+    "npx.grid_sample": lambda: npx.grid_sample(array(1, 1, 3, 3), array(1, 2, 2, 2)),
+    "npx.spatial_transformer": lambda: npx.spatial_transformer(array(1, 1, 3, 3), array(1, 6), (2, 2)),
+    "npx.image.normalize": lambda: npx.image.normalize(array(3, 2, 2)),
+    "npx.image.resize": lambda: npx.image.resize(array(3, 2, 3), 2),
+    "npx.image.crop": lambda: npx.image.crop(array(3, 2, 3), 0, 0, 1, 1),
+    "npx.image.random_brightness": lambda: npx.image.random_brightness(array(3, 2, 3), 0.5, 1.5),
+    "npx.image.random_contrast": lambda: npx.image.random_contrast(array(3, 2, 3), 0.5, 1.5),
+    "npx.image.random_saturation": lambda: npx.image.random_saturation(array(3, 2, 3), 0.5, 1.5),
+    "npx.image.random_lighting": lambda: npx.image.random_lighting(array(3, 2, 3)),
+    "npx.image.adjust_lighting": lambda: npx.image.adjust_lighting(array(3, 2, 3), array(3)),
+    "npx.image.to_tensor": lambda: npx.image.to_tensor(array(3, 2, 3)),
+    "npx.image.flip_left_right": lambda: npx.image.flip_left_right(array(3, 2, 3)),
+    "npx.image.flip_top_bottom": lambda: npx.image.flip_top_bottom(array(3, 2, 3)),
+    "npx.image.random_flip_left_right": lambda: npx.image.random_flip_left_right(array(3, 2, 3)),
+    "npx.image.random_flip_top_bottom": lambda: npx.image.random_flip_top_bottom(array(3, 2, 3)),
+    "npx.im2col": lambda: npx.im2col(array(1, 1, 3), 2),
+    "npx.col2im": lambda: npx.col2im(array(1, 2, 2), 3, 2),
+    "npx.deformable_convolution": lambda: npx.deformable_convolution(
+        array(1, 1, 3, 3), array(1, 8, 2, 2), array(1, 1, 2, 2)
+    ),
+    "npx.modulated_deformable_convolution": lambda: npx.modulated_deformable_convolution(
+        array(1, 1, 3, 3), array(1, 8, 2, 2), array(1, 4, 2, 2), array(1, 1, 2, 2)
+    ),
     "np.choose": lambda: np.choose(np.zeros((3,), dtype="int64"), [array(3), array(3)]),
     "np.copyto": lambda: np.copyto(array(3), array(3), where=array(3) > 0),
     "np.piecewise": lambda: np.piecewise(array(3), [array(3) > 0], [1]),
@@ -372,7 +423,7 @@ CALLED = [
     name
     for name, thing in public()
     if TABLE.get(name) == "never"
-    and name.count(".") < 2 + name.startswith(("gluon.utils", "np.fft", "np.linalg"))
+    and name.count(".") < 2 + name.startswith(("gluon.utils", "np.fft", "np.linalg", "npx.image"))
     and not inspect.isclass(thing)
     if name not in ("np.load", "npx.load", "np.fromfile")
 ]

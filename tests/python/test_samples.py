@@ -23,6 +23,7 @@ from placements import PLACEMENTS
 from recurrences import RECURRENCES
 from routines import ROUTINES
 from special import bessel, digamma, erfinv, gamma, gammaln, polygamma, sinc
+from vision import VISION
 
 import forerun
 from forerun import _forerun, np, npx
@@ -337,6 +338,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     **DECOMPOSITIONS,
     **PLACEMENTS,
     **RECURRENCES,
+    **VISION,
 }
 
 

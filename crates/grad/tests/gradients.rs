@@ -405,9 +405,10 @@ fn routines() {
     let axis = AlongAxis { axis: 0 };
     for routine in Routine::all().into_iter().filter(|r| (0..2).any(|i| r.needs(i).is_some())) {
         match routine {
-            // Tested in `linalg.rs`, `fft.rs`, `images.rs` and `recurrent.rs`.
+            // Tested in `linalg.rs`, `fft.rs`, `images.rs`, `vision.rs` and `recurrent.rs`.
             Routine::Linalg(_) | Routine::Fft(_) => {}
             Routine::Convolution(_) | Routine::Pooling(_) | Routine::BatchNorm(_) => {}
+            Routine::Sampling(_) | Routine::Regions(_) => {}
             Routine::Recurrent(_) | Routine::Attention(_) | Routine::Ctc(_) => {}
             Routine::Masking(_) | Routine::Scattering(_) => chosen_and_placed(routine),
             Routine::Convolve(_) => convolved(routine),

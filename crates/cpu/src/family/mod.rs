@@ -3,6 +3,8 @@
 pub(crate) mod attention;
 pub(crate) mod axis_indexing;
 pub(crate) mod batch_norm;
+pub(crate) mod boxes;
+pub(crate) mod columns;
 pub(crate) mod convolution;
 pub(crate) mod convolve;
 pub(crate) mod count;
@@ -16,6 +18,8 @@ pub(crate) mod normalise_back;
 pub(crate) mod order;
 pub(crate) mod pooling;
 pub(crate) mod recurrent;
+pub(crate) mod regions;
+pub(crate) mod sampling;
 pub(crate) mod scan;
 pub(crate) mod scattering;
 pub(crate) mod search;
@@ -25,6 +29,8 @@ crate::routine::kernels! {
     Attention
     AxisIndexing
     BatchNorm
+    Boxes
+    Columns
     Convolution
     Convolve
     Count
@@ -38,6 +44,8 @@ crate::routine::kernels! {
     Order
     Pooling
     Recurrent
+    Regions
+    Sampling
     Scan
     Scattering
     Search

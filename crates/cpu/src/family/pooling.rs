@@ -340,7 +340,7 @@ impl<E: Pixel> Image<'_, E> {
 /// Whether a key is larger than the largest before it; what is no number is larger than all that are.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "NaN differs from itself")]
-fn is_larger<T: PartialOrd>(key: T, most: T) -> bool {
+pub(crate) fn is_larger<T: PartialOrd>(key: T, most: T) -> bool {
     key > most || (key != key && most == most)
 }
 

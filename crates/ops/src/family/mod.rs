@@ -3,6 +3,8 @@
 pub mod attention;
 pub mod axis_indexing;
 pub mod batch_norm;
+pub mod boxes;
+pub mod columns;
 pub mod convolution;
 pub mod convolve;
 pub mod count;
@@ -16,6 +18,8 @@ pub mod normalise_back;
 pub mod order;
 pub mod pooling;
 pub mod recurrent;
+pub mod regions;
+pub mod sampling;
 pub mod scan;
 pub mod scattering;
 pub mod search;
@@ -24,6 +28,8 @@ pub mod unique;
 pub use attention::Attention;
 pub use axis_indexing::AxisIndexing;
 pub use batch_norm::BatchNorm;
+pub use boxes::Boxes;
+pub use columns::Columns;
 pub use convolution::Convolution;
 pub use convolve::Convolve;
 pub use count::Count;
@@ -37,6 +43,8 @@ pub use normalise_back::NormaliseBack;
 pub use order::Order;
 pub use pooling::Pooling;
 pub use recurrent::Recurrent;
+pub use regions::Regions;
+pub use sampling::Sampling;
 pub use scan::Scan;
 pub use scattering::Scattering;
 pub use search::Search;
@@ -46,6 +54,8 @@ crate::routine::families! {
     Attention
     AxisIndexing
     BatchNorm
+    Boxes
+    Columns
     Convolution
     Convolve
     Count
@@ -59,6 +69,8 @@ crate::routine::families! {
     Order
     Pooling
     Recurrent
+    Regions
+    Sampling
     Scan
     Scattering
     Search

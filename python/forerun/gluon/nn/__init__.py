@@ -20,6 +20,7 @@ from forerun.gluon.nn.containers import (
     Sequential,
 )
 from forerun.gluon.nn.convolutions import Conv1D, Conv2D, Conv3D
+from forerun.gluon.nn.deformable import DeformableConvolution, ModulatedDeformableConvolution
 from forerun.gluon.nn.norms import BatchNorm, LayerNorm, SyncBatchNorm
 from forerun.gluon.nn.pooling import (
     AvgPool1D,
@@ -35,6 +36,7 @@ from forerun.gluon.nn.pooling import (
     MaxPool2D,
     MaxPool3D,
 )
+from forerun.gluon.nn.rearrangements import PixelShuffle1D, PixelShuffle2D, PixelShuffle3D, ReflectionPad2D
 from forerun.gluon.nn.transposed import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "Conv2DTranspose",
     "Conv3D",
     "Conv3DTranspose",
+    "DeformableConvolution",
     "Dense",
     "Dropout",
     "Embedding",
@@ -75,8 +78,13 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "ModulatedDeformableConvolution",
     "MultiHeadAttention",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
     "RMSNorm",
+    "ReflectionPad2D",
     "Sequential",
     "SiLU",
     "Swish",
