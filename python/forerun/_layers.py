@@ -8,7 +8,7 @@ from typing import Literal, SupportsIndex, overload
 from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import exp, greater, isfinite, log, multiply, where
+from forerun._pointwise import exp, isfinite, log, where
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
 __all__ = [
@@ -116,10 +116,7 @@ def leaky_relu(
         return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
-    x, slopes = to_arrays(data, gamma)
-    if slopes.size > 1 and x.ndim > 1:
-        slopes = slopes.reshape(-1, *(1,) * (x.ndim - 2))
-    return where(greater(x, 0), x, multiply(x, slopes))
+    return _forerun.prelu(data, gamma)
 
 
 def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Sequence[SupportsIndex] = ()) -> ndarray:
