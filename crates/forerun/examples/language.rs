@@ -80,7 +80,7 @@ fn continued(net: &Sequential, start: &str, most: usize) -> Result<String> {
         let tokens = tokens(&text);
         let scores = net.forward(&ops::from_slice(&tokens, &[tokens.len(), 1], Loc::caller())?)?;
         let last = ops::index(&scores, &[Index::At(-1), Index::At(0)])?;
-        let best = ops::reduce(ReduceKind::Argmax, &last, None, false, Loc::caller())?.item()?.as_f64();
+        let best = ops::reduce(ReduceKind::ArgMax, &last, None, false, Loc::caller())?.item()?.as_f64();
         text.push(char::from(CHARACTERS.as_bytes()[best as usize]));
     }
     Ok(text)

@@ -94,7 +94,7 @@ fn train(task: Task, steps: usize, batch: usize) -> Result<(Transformer, Vec<f64
 /// The fraction of the tokens of new sequences that the model copies.
 fn accuracy(net: &Transformer, batch: usize) -> Result<f64> {
     let (x, labels) = net.task.draw(batch)?;
-    let best = ops::reduce(ReduceKind::Argmax, &net.forward(&x)?, Some(&[-1]), false, Loc::caller())?;
+    let best = ops::reduce(ReduceKind::ArgMax, &net.forward(&x)?, Some(&[-1]), false, Loc::caller())?;
     let (best, labels) = (best.to_vec()?, labels.to_vec()?);
     Ok(best.iter().zip(&labels).filter(|(a, b)| a == b).count() as f64 / labels.len() as f64)
 }
