@@ -1,4 +1,4 @@
-"""The Python examples of README.md run unchanged."""
+"""The Python examples of README.md and of the pages about layers run unchanged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import pytest
 import forerun.mxnet
 
 
+PAGES = sorted((pathlib.Path(__file__).parents[2] / "docs/layers").glob("*.md"))
+
+
+def examples_of(page: pathlib.Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
 def test_the_examples_run(
     root: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Files that an example writes stay out of the tree.
     monkeypatch.chdir(tmp_path)
-    page = (root / "README.md").read_text(encoding="utf-8")
-    examples = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    examples = examples_of(root / "README.md")
     assert examples
     try:
         for example in examples:
@@ -25,3 +31,17 @@ def test_the_examples_run(
         # One of the examples installs the dialect for the whole process.
         forerun.mxnet.uninstall()
     assert re.search(r"\[\[\s*3\.?\d*,?\s+3\.?\d*\s*\]\]", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_the_examples_of_layers_run(page: pathlib.Path) -> None:
+    for example in examples_of(page):
+        exec(compile(example, page.name, "exec"), {"__name__": "__main__"})
+
+
+def test_pages_of_layers_have_examples_and_are_listed() -> None:
+    index = next(page for page in PAGES if page.name == "README.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        if page.name != "README.md":
+            assert examples_of(page), f"{page.name} has no example"
+            assert f"({page.name})" in index, f"README.md does not list {page.name}"
