@@ -105,7 +105,8 @@ pub static COMPOSITE: &[OpRow] = &[
     row!(Composite log_softmax(x) [axis: Axis] "logarithm of the softmax along an axis"),
     row!(Composite layer_norm(x, gamma, beta) [axis: Axis, eps: Float]
         "mean 0 and variance 1 along an axis, then scaled and shifted"),
-    row!(Composite rms_norm(x, gamma) [axis: Axis, eps: Float] "divided by the root of the mean square along an axis, then scaled"),
+    row!(Composite rms_norm(x, gamma) [axis: Axis, eps: Float]
+        "divided by the root of the mean square along an axis, then scaled"),
     row!(Composite group_norm(x, gamma, beta) [groups: Integer, eps: Float]
         "mean 0 and variance 1 in every group of channels of a sample, then scaled and shifted"),
     row!(Composite instance_norm(x, gamma, beta) [axis: Axis, eps: Float]

@@ -49,8 +49,8 @@ pub struct RecurrentBegin<'a> {
     pub lengths: Option<&'a Array>,
 }
 
-/// The outputs of the last layer `(steps, batch, directions * state)`, and the last state of every layer and direction, stacked when they are
-/// asked for.
+/// The outputs of the last layer `(steps, batch, directions * state)`, and the last state of every layer and direction,
+/// stacked when they are asked for.
 pub struct RecurrentResult {
     /// The outputs.
     pub output: Array,
@@ -73,8 +73,8 @@ impl RecurrentResult {
     }
 }
 
-/// A recurrent network of one or more layers over `x`, `(steps, batch, inputs)`; `weights` has one entry for each direction of each
-/// layer, layer by layer. Outputs beyond the length of a sequence are zero.
+/// A recurrent network of one or more layers over `x`, `(steps, batch, inputs)`; `weights` has one entry for each
+/// direction of each layer, layer by layer. Outputs beyond the length of a sequence are zero.
 pub fn recurrent(
     x: &Array,
     weights: &[RecurrentWeights<'_>],

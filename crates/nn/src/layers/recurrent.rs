@@ -12,7 +12,8 @@ use forerun_ops::recurrent::RecurrentMode;
 
 /// A network of one or more recurrent layers: plain, of long short-term memory, or of gated recurrent units.
 ///
-/// The parameters of a direction of a layer are called as in `l0_i2h_weight`: `l` from the first step to the last, `r` the other way.
+/// The parameters of a direction of a layer are called as in `l0_i2h_weight`: `l` from the first step to the last, `r`
+/// the other way.
 pub struct Recurrent {
     mode: RecurrentMode,
     hidden: usize,
