@@ -14,7 +14,7 @@ __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 
 
 class _ConvTranspose(ConvBase):
-    """What transposed convolution layers have in common."""
+    """Base class of transposed convolution layers."""
 
     _adjust: tuple[int, ...]
 
@@ -42,15 +42,15 @@ class Conv1DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        Steps between windows.
+        The distance between windows.
     padding
-        How much is cut off at both ends of each axis.
+        The number of elements removed at both ends of each axis of the result.
     output_padding
-        How much longer each axis of the result is; less than ``strides``.
+        Added to the length of each axis of the result; less than ``strides``.
     dilation
-        Steps between the elements of a window.
+        The distance between the elements of a window.
     groups
-        Groups of channels that are convolved separately.
+        The number of groups of channels that are convolved separately.
     layout
         ``"NCW"``, with a weight of shape (inputs, channels / groups, kernel), or ``"NWC"``, with one of shape
         (inputs, kernel, channels / groups).
@@ -125,15 +125,15 @@ class Conv2DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        Steps between windows.
+        The distance between windows.
     padding
-        How much is cut off at both ends of each axis.
+        The number of elements removed at both ends of each axis of the result.
     output_padding
-        How much longer each axis of the result is; less than ``strides``.
+        Added to the length of each axis of the result; less than ``strides``.
     dilation
-        Steps between the elements of a window.
+        The distance between the elements of a window.
     groups
-        Groups of channels that are convolved separately.
+        The number of groups of channels that are convolved separately.
     layout
         ``"NCHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NHWC"``, with one of shape
         (inputs, *kernel*, channels / groups).
@@ -208,15 +208,15 @@ class Conv3DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        Steps between windows.
+        The distance between windows.
     padding
-        How much is cut off at both ends of each axis.
+        The number of elements removed at both ends of each axis of the result.
     output_padding
-        How much longer each axis of the result is; less than ``strides``.
+        Added to the length of each axis of the result; less than ``strides``.
     dilation
-        Steps between the elements of a window.
+        The distance between the elements of a window.
     groups
-        Groups of channels that are convolved separately.
+        The number of groups of channels that are convolved separately.
     layout
         ``"NCDHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NDHWC"``, with one of shape
         (inputs, *kernel*, channels / groups).

@@ -55,6 +55,6 @@ __all__ = [
     "ZoneoutCell",
 ]
 
-# A checker of types is to miss what is not there.
+# Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__, globals(), {})

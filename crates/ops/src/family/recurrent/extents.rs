@@ -165,7 +165,7 @@ impl RecurrentExtents {
         self.steps * self.batch
     }
 
-    /// The range of all states, including the one before the first step.
+    /// The number of elements of all states, including those before the first step.
     fn states(&self) -> usize {
         (self.rows() + self.batch) * self.state
     }

@@ -38,7 +38,7 @@ pub(super) fn samples() -> Vec<Sample> {
         }
         // More rows than a block of the product, more columns than a panel.
         all.push(op(mode, false).on(scan(mode, [2, 37, 19, 0])).of([F32, F64]));
-        // Full, partial and zero lengths.
+        // Sequences of different lengths, and scans without steps.
         let mut uneven = scan(mode, [4, 3, 2, 0]);
         uneven[6] = x([3]).values(Values::Rising).dtype(I64);
         all.push(op(mode, mode % 2 == 0).on(uneven).of([F32, F64]));
