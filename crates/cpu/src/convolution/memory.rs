@@ -140,7 +140,7 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Work for Pad<'_, E, V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the constructor guarantees the elements; the set guarantees the processor features.
+        // SAFETY: whoever made it promised the elements, and the features of the set.
         unsafe { if self.of.pixel == 1 { self.rows() } else { self.pixels() } }
     }
 }

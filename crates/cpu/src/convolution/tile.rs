@@ -43,7 +43,7 @@ impl<V: Vector> Work for Strip<'_, V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the constructor guarantees the elements; the set guarantees the processor features.
+        // SAFETY: whoever made it promised the elements, and the features of the set.
         unsafe {
             match self.vectors {
                 1 => self.all::<1>(),

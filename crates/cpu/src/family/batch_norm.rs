@@ -221,7 +221,7 @@ impl<V: Vector> Channels<'_, V> {
             let mut at = 0;
             while at < inner {
                 let count = RUN.min(inner - at);
-                // SAFETY: the run lies within the channel.
+                // SAFETY: elements of a channel.
                 let (grad, x) = unsafe { (self.grad.as_ptr().add(first + at), self.x.as_ptr().add(first + at)) };
                 // SAFETY: as above.
                 total += unsafe { run_sum::<V>(grad, x, count, term) };
@@ -238,13 +238,13 @@ impl<V: Vector> Channels<'_, V> {
             let total = self.channel(channel, Plain);
             match self.means {
                 Some(means) => {
-                    // SAFETY: `run` is called with the processor features of the set.
+                    // SAFETY: work runs with the features of the set.
                     let mean = unsafe { V::splat(means[channel]) };
                     self.write(channel, total, self.channel(channel, TimesOff(mean)));
                 }
                 None => {
                     let mean = V::Elem::narrow(total / count);
-                    // SAFETY: `run` is called with the processor features of the set.
+                    // SAFETY: work runs with the features of the set.
                     let squares = self.channel(channel, SquareOff(unsafe { V::splat(mean) }));
                     self.write(channel, mean.wide(), squares / count);
                 }
@@ -373,7 +373,7 @@ impl<V: Vector> Work for Stretch<'_, V> {
             let channel = if self.lie.inner == 1 { 0 } else { number % self.lie.channels };
             let splat: [V; 3] = {
                 let of = [self.means[channel], self.scales[channel], self.beta[channel]];
-                // SAFETY: `run` is called with the processor features of the set.
+                // SAFETY: work runs with the features of the set.
                 collect(|i| unsafe { V::splat(of[i]) })
             };
             for at in (0..self.run).step_by(V::LANES) {

@@ -19,7 +19,7 @@ Extents = int | Sequence[int]
 
 
 class ConvBase(HybridBlock):
-    """Base class of convolution layers."""
+    """What convolution layers have in common."""
 
     _dimensions: int
 
@@ -136,13 +136,13 @@ class Conv1D(ConvBase):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCW"``, with a weight of shape (channels, inputs / groups, kernel), or ``"NWC"``, with one of shape
         (channels, kernel, inputs / groups).
@@ -215,13 +215,13 @@ class Conv2D(ConvBase):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCHW"``, with a weight of shape (channels, inputs / groups, *kernel*), or ``"NHWC"``, with one of shape
         (channels, *kernel*, inputs / groups).
@@ -294,13 +294,13 @@ class Conv3D(ConvBase):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCDHW"``, with a weight of shape (channels, inputs / groups, *kernel*), or ``"NDHWC"``, with one of shape
         (channels, *kernel*, inputs / groups).

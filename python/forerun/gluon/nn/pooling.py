@@ -29,7 +29,7 @@ _Extents = int | Sequence[int]
 
 
 class _Pool(HybridBlock):
-    """Base class of pooling layers."""
+    """What pooling layers have in common."""
 
     _dimensions: int
     _kind: str
@@ -79,7 +79,7 @@ class _Pool(HybridBlock):
 
 
 class _GlobalPool(HybridBlock):
-    """Base class of global pooling layers."""
+    """What global pooling layers have in common."""
 
     _dimensions: int
     _kind: str
@@ -109,11 +109,11 @@ class MaxPool1D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The padding at both ends of each axis; it is never a maximum.
+        What is added at both ends of each axis; it belongs to no maximum.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCW"`` or ``"NWC"``.
     **arguments
@@ -153,11 +153,11 @@ class MaxPool2D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The padding at both ends of each axis; it is never a maximum.
+        What is added at both ends of each axis; it belongs to no maximum.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCHW"`` or ``"NHWC"``.
     **arguments
@@ -197,11 +197,11 @@ class MaxPool3D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The padding at both ends of each axis; it is never a maximum.
+        What is added at both ends of each axis; it belongs to no maximum.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCDHW"`` or ``"NDHWC"``.
     **arguments
@@ -241,15 +241,15 @@ class AvgPool1D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCW"`` or ``"NWC"``.
     count_include_pad
-        Whether padding counts in means; otherwise only elements of the data count.
+        Whether padding counts; else a mean is over the elements of the data alone.
     **arguments
         Passed to :class:`Block`.
 
@@ -288,15 +288,15 @@ class AvgPool2D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCHW"`` or ``"NHWC"``.
     count_include_pad
-        Whether padding counts in means; otherwise only elements of the data count.
+        Whether padding counts; else a mean is over the elements of the data alone.
     **arguments
         Passed to :class:`Block`.
 
@@ -335,15 +335,15 @@ class AvgPool3D(_Pool):
     pool_size
         The extents of a window.
     strides
-        The distance between windows; ``pool_size`` if not given.
+        Steps between windows; ``pool_size`` unless given.
     padding
-        The number of zeros at both ends of each axis.
+        Zeros at both ends of each axis.
     ceil_mode
-        Whether there is a window that extends beyond the end.
+        Whether a window that reaches beyond the end counts.
     layout
         ``"NCDHW"`` or ``"NDHWC"``.
     count_include_pad
-        Whether padding counts in means; otherwise only elements of the data count.
+        Whether padding counts; else a mean is over the elements of the data alone.
     **arguments
         Passed to :class:`Block`.
 
@@ -372,7 +372,7 @@ class AvgPool3D(_Pool):
 
 
 class GlobalMaxPool1D(_GlobalPool):
-    """The maximum of every channel of each sequence; spatial axes keep extent 1.
+    """The maximum of every channel of each sequence; its axes stay with extent 1.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ class GlobalMaxPool1D(_GlobalPool):
 
 
 class GlobalMaxPool2D(_GlobalPool):
-    """The maximum of every channel of each image; spatial axes keep extent 1.
+    """The maximum of every channel of each image; its axes stay with extent 1.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ class GlobalMaxPool2D(_GlobalPool):
 
 
 class GlobalMaxPool3D(_GlobalPool):
-    """The maximum of every channel of each volume; spatial axes keep extent 1.
+    """The maximum of every channel of each volume; its axes stay with extent 1.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ class GlobalMaxPool3D(_GlobalPool):
 
 
 class GlobalAvgPool1D(_GlobalPool):
-    """The mean of every channel of each sequence; spatial axes keep extent 1.
+    """The mean of every channel of each sequence; its axes stay with extent 1.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ class GlobalAvgPool1D(_GlobalPool):
 
 
 class GlobalAvgPool2D(_GlobalPool):
-    """The mean of every channel of each image; spatial axes keep extent 1.
+    """The mean of every channel of each image; its axes stay with extent 1.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ class GlobalAvgPool2D(_GlobalPool):
 
 
 class GlobalAvgPool3D(_GlobalPool):
-    """The mean of every channel of each volume; spatial axes keep extent 1.
+    """The mean of every channel of each volume; its axes stay with extent 1.
 
     Parameters
     ----------

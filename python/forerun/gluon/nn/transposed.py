@@ -14,7 +14,7 @@ __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 
 
 class _ConvTranspose(ConvBase):
-    """Base class of transposed convolution layers."""
+    """What transposed convolution layers have in common."""
 
     _adjust: tuple[int, ...]
 
@@ -42,15 +42,15 @@ class Conv1DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of elements removed at both ends of each axis of the result.
+        How much is cut off at both ends of each axis.
     output_padding
-        Added to the length of each axis of the result; less than ``strides``.
+        How much longer each axis of the result is; less than ``strides``.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCW"``, with a weight of shape (inputs, channels / groups, kernel), or ``"NWC"``, with one of shape
         (inputs, kernel, channels / groups).
@@ -125,15 +125,15 @@ class Conv2DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of elements removed at both ends of each axis of the result.
+        How much is cut off at both ends of each axis.
     output_padding
-        Added to the length of each axis of the result; less than ``strides``.
+        How much longer each axis of the result is; less than ``strides``.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NHWC"``, with one of shape
         (inputs, *kernel*, channels / groups).
@@ -208,15 +208,15 @@ class Conv3DTranspose(_ConvTranspose):
     kernel_size
         The extents of the kernel.
     strides
-        The distance between windows.
+        Steps between windows.
     padding
-        The number of elements removed at both ends of each axis of the result.
+        How much is cut off at both ends of each axis.
     output_padding
-        Added to the length of each axis of the result; less than ``strides``.
+        How much longer each axis of the result is; less than ``strides``.
     dilation
-        The distance between the elements of a window.
+        Steps between the elements of a window.
     groups
-        The number of groups of channels that are convolved separately.
+        Groups of channels that are convolved separately.
     layout
         ``"NCDHW"``, with a weight of shape (inputs, channels / groups, *kernel*), or ``"NDHWC"``, with one of shape
         (inputs, *kernel*, channels / groups).

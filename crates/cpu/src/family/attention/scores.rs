@@ -59,7 +59,7 @@ struct Lanes<V: Vector, F> {
 impl<V: Vector, F: Fold> Lanes<V, F> {
     #[inline(always)]
     fn new() -> Self {
-        // SAFETY: called only where the processor features of the set are enabled.
+        // SAFETY: only run where the set's features are enabled.
         Lanes { held: [unsafe { V::splat(F::start()) }; 8], kind: PhantomData }
     }
 
@@ -69,7 +69,7 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
         let held = &mut self.held[at / V::LANES % (WIDTH / V::LANES)];
         if left < V::LANES {
             let mut part = [F::start::<V::Elem>(); WIDTH];
-            // SAFETY: the array has room for a vector.
+            // SAFETY: the lanes have room for a vector.
             unsafe {
                 x.store_first(part.as_mut_ptr(), left);
                 *held = F::fold(*held, V::load(part.as_ptr()));
@@ -83,10 +83,10 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
     fn finish(self) -> V::Elem {
         let mut lanes = [F::start::<V::Elem>(); WIDTH];
         for (n, held) in self.held[..WIDTH / V::LANES].iter().enumerate() {
-            // SAFETY: the vectors lie within the array.
+            // SAFETY: vectors of the lanes.
             unsafe { held.store(lanes.as_mut_ptr().add(n * V::LANES)) };
         }
-        // SAFETY: called only where the processor features of the set are enabled.
+        // SAFETY: only run where the set's features are enabled.
         unsafe { tree_of::<V, F>(&lanes) }
     }
 }
@@ -96,7 +96,7 @@ impl<V: Vector> Work for Prepare<V> {
     #[inline(always)]
     fn run(self) -> V::Elem {
         let (scale, mut most) = (V::constant(self.scale), Lanes::<V, Largest>::new());
-        // SAFETY: the constructor guarantees `count` scores, as many elements of the mask, and the processor features.
+        // SAFETY: whoever made it promised `count` scores, as many elements of the mask, and the features.
         unsafe {
             for at in (0..self.seen).step_by(V::LANES) {
                 let left = (self.seen - at).min(V::LANES);
@@ -119,11 +119,11 @@ impl<V: Vector> Work for Exponentials<V> {
     type Out = V::Elem;
     #[inline(always)]
     fn run(self) -> V::Elem {
-        // SAFETY: the constructor guarantees the processor features.
+        // SAFETY: whoever made it promised the features.
         let (less, mut sum) = (unsafe { V::splat(self.less) }, Lanes::<V, Sum>::new());
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: the constructor guarantees the elements and the processor features.
+            // SAFETY: whoever made it promised the elements and the features.
             unsafe {
                 let x = load::<V>(self.scores.add(at), left).sub(less);
                 let x = <bodies::Exp as Body<(V,)>>::apply((x,));
@@ -139,11 +139,11 @@ impl<V: Vector> Work for Scaled<V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the constructor guarantees the processor features.
+        // SAFETY: whoever made it promised the features.
         let by = unsafe { V::splat(self.by) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: the constructor guarantees the elements and the processor features.
+            // SAFETY: whoever made it promised the elements and the features.
             unsafe { store(load::<V>(self.row.add(at), left).mul(by), self.row.add(at), left) };
         }
     }
@@ -153,11 +153,11 @@ impl<V: Vector> Work for Slopes<V> {
     type Out = ();
     #[inline(always)]
     fn run(self) {
-        // SAFETY: the constructor guarantees the processor features.
+        // SAFETY: whoever made it promised the features.
         let (delta, scale) = (unsafe { V::splat(self.delta) }, V::constant(self.scale));
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: the constructor guarantees the elements and the processor features.
+            // SAFETY: whoever made it promised the elements and the features.
             unsafe {
                 let off = load::<V>(self.dp.add(at), left).sub(delta);
                 store(load::<V>(self.p.add(at), left).mul(off).mul(scale), self.dp.add(at), left);
@@ -173,7 +173,7 @@ impl<V: Vector> Work for Inner<V> {
         let mut sum = Lanes::<V, Sum>::new();
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: the constructor guarantees the elements and the processor features.
+            // SAFETY: whoever made it promised the elements and the features.
             let product = unsafe { load::<V>(self.a.add(at), left).mul(load::<V>(self.b.add(at), left)) };
             sum.push(product, at, left);
         }
