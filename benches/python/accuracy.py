@@ -212,7 +212,7 @@ TASKS = {
     "copy": Task(
         lambda seed, step: copies(numpy, 64, LENGTH, TOKENS, 10_000 * seed + step),
         lambda seed: copies(numpy, 1000, LENGTH, TOKENS, 10_000 * seed + 9_999),
-        800,
+        300,
         3e-3,
         forerun_transformer,
         torch_transformer,

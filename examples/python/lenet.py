@@ -32,7 +32,7 @@ def train(steps: int, batch: int = 64) -> Iterator[Any]:
     """Yield the loss of each step."""
     npx.seed(1)
     net, loss = network(), gluon.loss.SoftmaxCrossEntropyLoss()
-    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 1e-3})
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 2e-3})
     for step in range(steps):
         images, labels = digits(np, batch, seed=step)
         with autograd.record():
