@@ -50,7 +50,8 @@ def plot(losses: list[float], title: str) -> str:
     path = " ".join(f"{x(part):.1f},{y(loss):.1f}" for part, loss in enumerate(points))
     middle = (left + width - right) / 2
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="11">\n'
         f'<rect width="{width}" height="{height}" fill="#fff"/>\n'
         f'<text x="{middle}" y="20" text-anchor="middle" font-size="13">{title}</text>\n'
         + "\n".join(lines)

@@ -7,10 +7,18 @@ import random
 from typing import Any
 
 #: Digits of 5 by 7 pixels: one byte for each row, in hexadecimal.
-GLYPHS = (
-    "0e11131519110e 040c040404040e 0e11010204081f 1f02040201110e 02060a121f0202 "
-    "1f101e0101110e 0608101e11110e 1f010204080808 0e11110e11110e 0e11110f01020c"
-).split()
+GLYPHS = [
+    "0e11131519110e",
+    "040c040404040e",
+    "0e11010204081f",
+    "1f02040201110e",
+    "02060a121f0202",
+    "1f101e0101110e",
+    "0608101e11110e",
+    "1f010204080808",
+    "0e11110e11110e",
+    "0e11110f01020c",
+]
 #: The tokens of the language model are positions in this string.
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz ."
 
@@ -24,7 +32,9 @@ def digits(np: Any, count: int, seed: int, noise: float = 0.7) -> tuple[Any, Any
     labels = draw.integers(0, 10, count)
     top, left = draw.integers(2, 10, count), draw.integers(0, 13, count)
     window = np.arange(28)
-    images = canvas[labels.reshape(-1, 1, 1), (top.reshape(-1, 1) + window)[:, :, None], (left.reshape(-1, 1) + window)[:, None]]
+    images = canvas[
+        labels.reshape(-1, 1, 1), (top.reshape(-1, 1) + window)[:, :, None], (left.reshape(-1, 1) + window)[:, None]
+    ]
     images = images + noise * draw.normal(size=images.shape)
     return images.reshape(count, 1, 28, 28).astype("float32"), labels
 

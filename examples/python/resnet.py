@@ -53,7 +53,7 @@ def train(steps: int, batch: int = 16, width: int = 64) -> Iterator[Any]:
     """Yield the loss of each step."""
     npx.seed(1)
     net, loss = network(width), gluon.loss.SoftmaxCrossEntropyLoss()
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05, "momentum": 0.9})
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 1e-3})
     for step in range(steps):
         images, labels = gratings(np, batch, seed=step)
         with autograd.record():

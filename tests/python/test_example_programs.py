@@ -13,10 +13,10 @@ import pytest
 
 #: The steps of each program, its arguments, and the part of the first loss that the last ones reach at most.
 PROGRAMS: dict[str, tuple[int, dict[str, int], float]] = {
-    "lenet": (25, {}, 0.9),
-    "resnet": (6, {"batch": 8, "width": 8}, 0.95),
-    "language": (30, {"batch": 16}, 0.85),
-    "transformer": (60, {"batch": 32, "length": 3, "tokens": 4}, 0.9),
+    "lenet": (60, {"batch": 32}, 0.85),
+    "resnet": (20, {"batch": 16, "width": 8}, 0.85),
+    "language": (20, {"batch": 16}, 0.7),
+    "transformer": (40, {"batch": 32, "length": 3, "tokens": 4}, 0.5),
 }
 
 

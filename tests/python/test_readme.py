@@ -9,7 +9,6 @@ import pytest
 
 import forerun.mxnet
 
-
 PAGES = sorted((pathlib.Path(__file__).parents[2] / "docs/layers").glob("*.md"))
 
 

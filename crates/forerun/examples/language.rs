@@ -90,7 +90,9 @@ fn main() -> Result<()> {
     let mut given = std::env::args().skip(1).map(|word| word.parse().expect("a number"));
     let (steps, batch) = (given.next().unwrap_or(200), given.next().unwrap_or(32));
     let (net, losses) = train(steps, batch)?;
-    for (step, loss) in losses.iter().enumerate().filter(|(step, _)| step % (steps / 10).max(1) == 0 || step + 1 == steps) {
+    for (step, loss) in
+        losses.iter().enumerate().filter(|(step, _)| step % (steps / 10).max(1) == 0 || step + 1 == steps)
+    {
         println!("step {step:4}  loss {loss:.3}");
     }
     println!("{}", continued(&net, "the small ", 60)?);

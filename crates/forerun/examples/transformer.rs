@@ -103,7 +103,9 @@ fn main() -> Result<()> {
     let mut given = std::env::args().skip(1).map(|word| word.parse().expect("a number"));
     let (steps, batch) = (given.next().unwrap_or(400), given.next().unwrap_or(64));
     let (net, losses) = train(Task { length: 8, tokens: 10 }, steps, batch)?;
-    for (step, loss) in losses.iter().enumerate().filter(|(step, _)| step % (steps / 10).max(1) == 0 || step + 1 == steps) {
+    for (step, loss) in
+        losses.iter().enumerate().filter(|(step, _)| step % (steps / 10).max(1) == 0 || step + 1 == steps)
+    {
         println!("step {step:4}  loss {loss:.3}");
     }
     println!("{:.1} % of the tokens are copied", 100.0 * accuracy(&net, 256)?);

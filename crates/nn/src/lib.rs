@@ -23,8 +23,8 @@ pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{
     BatchNorm, Concatenate, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, GroupNorm,
-    InstanceNorm, Lambda, LayerNorm, MultiHeadAttention, PRelu, Pooling, Recurrent, RecurrentStates, RmsNorm, Sequential,
-    TransformerEncoderLayer,
+    InstanceNorm, Lambda, LayerNorm, MultiHeadAttention, PRelu, Pooling, Recurrent, RecurrentStates, RmsNorm,
+    Sequential, TransformerEncoderLayer,
 };
 pub use loss::{Average, Classes, Loss, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Descent, Optimiser, Rule, Sgd};

@@ -19,7 +19,9 @@ fn dense(net: &dyn Layer, name: &str, x: &[f64]) -> Vec<f64> {
     let [weight, bias] = ["weight", "bias"].map(|part| values(&named(net, &format!("{name}.{part}")).array().unwrap()));
     let inputs = weight.len() / bias.len();
     let row = |x: &[f64], unit: usize| -> f64 { (0..inputs).map(|i| x[i] * weight[unit * inputs + i]).sum() };
-    x.chunks(inputs).flat_map(|x| bias.iter().enumerate().map(|(unit, b)| b + row(x, unit)).collect::<Vec<_>>()).collect()
+    x.chunks(inputs)
+        .flat_map(|x| bias.iter().enumerate().map(|(unit, b)| b + row(x, unit)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The layer by loops. `sees(sample, query, key)` tells which keys count.
@@ -27,8 +29,7 @@ fn by_loops(net: &dyn Layer, [q, k, v]: [&[f64]; 3], sees: &dyn Fn(usize, usize,
     let (q, k, v) = (dense(net, "query", q), dense(net, "key", k), dense(net, "value", v));
     let (queries, keys, width) = (q.len() / BATCH / UNITS, k.len() / BATCH / UNITS, UNITS / HEADS);
     let mut y = vec![0.0; q.len()];
-    for (sample, head, i) in
-        (0..BATCH).flat_map(|s| (0..HEADS).flat_map(move |h| (0..queries).map(move |i| (s, h, i))))
+    for (sample, head, i) in (0..BATCH).flat_map(|s| (0..HEADS).flat_map(move |h| (0..queries).map(move |i| (s, h, i))))
     {
         let at = |steps: usize, step: usize| (sample * steps + step) * UNITS + head * width;
         let weight = |j: usize| {
@@ -131,7 +132,10 @@ fn an_encoder_layer_adds_to_its_input() {
     ready(&net, &x);
     let names: Vec<String> = net.parameters().iter().map(|p| p.name().to_owned()).collect();
     assert_eq!(names.len(), 16);
-    assert_eq!([&names[0], &names[7], &names[8], &names[15]], ["attention.query.weight", "attention.out.bias", "up.weight", "norm2.beta"]);
+    assert_eq!(
+        [&names[0], &names[7], &names[8], &names[15]],
+        ["attention.query.weight", "attention.out.bias", "up.weight", "norm2.beta"]
+    );
     for name in ["attention.out.weight", "attention.out.bias", "down.weight", "down.bias"] {
         let parameter = named(&net, name);
         let shape = parameter.shape().unwrap();

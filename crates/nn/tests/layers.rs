@@ -200,7 +200,8 @@ fn groups_and_channels_are_normalised_apart() {
     assert_close(&each.forward(&x).unwrap(), &[-2.0, 2.0, -2.0, 4.0, -2.0, 2.0, -2.0, 4.0], 1e-6);
     let whole = values(&GroupNorm::new().epsilon(0.0).forward(&x).unwrap());
     let [first, second] = [3.5f64.sqrt(), 12.5f64.sqrt()];
-    let expected = [-2.0, 0.0, -1.0, 3.0].map(|v| v / first).into_iter().chain([-3.0, -1.0, -2.0, 6.0].map(|v| v / second));
+    let expected =
+        [-2.0, 0.0, -1.0, 3.0].map(|v| v / first).into_iter().chain([-3.0, -1.0, -2.0, 6.0].map(|v| v / second));
     assert!(whole.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{whole:?}");
     let last = InstanceNorm::new().axis(-1).epsilon(0.0);
     let columns = array(&[1.0, 0.0, 3.0, 4.0], &[1, 2, 2]);
