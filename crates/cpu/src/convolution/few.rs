@@ -62,7 +62,7 @@ impl<V: Vector> Work for Rows<'_, V::Elem, V> {
             while at < segment.count {
                 let count = (segment.count - at).min(MOST * V::LANES);
                 let (from, row) = (segment.from + at, segment.row + at * self.step);
-                // SAFETY: the constructor guarantees the elements; the set guarantees the processor features.
+                // SAFETY: the constructor guarantees the elements, and the caller the processor features.
                 unsafe {
                     match count.div_ceil(V::LANES) {
                         1 => self.tile::<1>(from, row, count),

@@ -140,7 +140,7 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Work for Pad<'_, E, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: whoever made it promised the elements, and the features of the set.
+        // SAFETY: the constructor guarantees the elements, and the caller the processor features.
         unsafe { if self.of.pixel == 1 { self.rows() } else { self.pixels() } }
     }
 }

@@ -43,7 +43,7 @@ impl<V: Vector> Work for Strip<'_, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: whoever made it promised the elements, and the features of the set.
+        // SAFETY: the constructor guarantees the elements, and the caller the processor features.
         unsafe {
             match self.vectors {
                 1 => self.all::<1>(),

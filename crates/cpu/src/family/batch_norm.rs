@@ -197,7 +197,7 @@ impl<V: Vector> Work for Channels<'_, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         if self.lie.inner == 1 { self.columns() } else { unsafe { self.runs() } }
     }
 }
@@ -225,9 +225,9 @@ impl<V: Vector> Channels<'_, V> {
             let mut at = 0;
             while at < inner {
                 let count = RUN.min(inner - at);
-                // SAFETY: elements of a channel.
+                // SAFETY: the run lies within the channel.
                 let (grad, x) = unsafe { (self.grad.as_ptr().add(first + at), self.x.as_ptr().add(first + at)) };
-                // SAFETY: as above; the caller promises the features.
+                // SAFETY: as above; the caller guarantees the processor features.
                 total += unsafe { run_sum::<V>(grad, x, count, term) };
                 at += count;
             }
@@ -241,17 +241,17 @@ impl<V: Vector> Channels<'_, V> {
     unsafe fn runs(&self) {
         let count = (self.lie.rows * self.lie.inner) as f64;
         for channel in self.first..self.first + self.count {
-            // SAFETY: the caller promises the features.
+            // SAFETY: the caller guarantees the processor features.
             let total = unsafe { self.channel(channel, Plain) };
             match self.means {
                 Some(means) => {
-                    // SAFETY: the caller promises the features.
+                    // SAFETY: the caller guarantees the processor features.
                     let products = unsafe { self.channel(channel, TimesOff(V::splat(means[channel]))) };
                     self.write(channel, total, products);
                 }
                 None => {
                     let mean = V::Elem::narrow(total / count);
-                    // SAFETY: the caller promises the features.
+                    // SAFETY: the caller guarantees the processor features.
                     let squares = unsafe { self.channel(channel, SquareOff(V::splat(mean))) };
                     self.write(channel, mean.wide(), squares / count);
                 }
@@ -380,7 +380,7 @@ impl<V: Vector> Work for Stretch<'_, V> {
             let channel = if self.lie.inner == 1 { 0 } else { number % self.lie.channels };
             let splat: [V; 3] = {
                 let of = [self.means[channel], self.scales[channel], self.beta[channel]];
-                // SAFETY: the caller promises the features.
+                // SAFETY: the caller guarantees the processor features.
                 collect(|i| unsafe { V::splat(of[i]) })
             };
             for at in (0..self.run).step_by(V::LANES) {
