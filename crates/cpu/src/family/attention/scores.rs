@@ -99,7 +99,7 @@ impl<V: Vector> Work for Prepare<V> {
     unsafe fn run(self) -> V::Elem {
         // SAFETY: the caller guarantees the processor features.
         let (scale, mut most) = (V::constant(self.scale), unsafe { Lanes::<V, Largest>::new() });
-        // SAFETY: the constructor guarantees `count` scores and as many elements of the mask, and the caller the features.
+        // SAFETY: the constructor guarantees `count` scores and as many elements of the mask, the caller the features.
         unsafe {
             for at in (0..self.seen).step_by(V::LANES) {
                 let left = (self.seen - at).min(V::LANES);
