@@ -1,10 +1,12 @@
 # peers: numpy torch
-"""Training steps of small sequence networks beside PyTorch's.
+"""Training steps and inference of small networks beside PyTorch's.
 
 ``cargo xtask bench networks --release [ROUNDS] [WORKLOAD ...]``. ``lstm``, ``gru``: a language model of two recurrent
 layers of 256 units over 35 steps of 64 sequences, plain SGD with clipped gradients. ``transformer``: 4 layers, 256
-numbers, 8 heads over 32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. Every run takes STEPS steps
-without a barrier and the same number with the loss read each time.
+numbers, 8 heads over 32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. ``mlp``: ten dense layers of
+128 units, batches of 64. ``lenet``: batches of 256 images of 28 x 28. ``resnet``: ResNet-18, batches of 16 images of
+96 x 96, SGD with momentum. Every run takes several steps without a barrier and the same number with the loss read each
+time. ``infer``: ResNet-18 and the small MLP on one image or row, with a wait after each call.
 """
 
 from __future__ import annotations
@@ -28,15 +30,15 @@ def tokens(shape: tuple[int, int]) -> tuple[Any, Any]:
     return drawn[..., 0].copy(), drawn[..., 1].reshape(-1).copy()
 
 
-def both_ways(step: Callable[[], Any], read: Callable[[Any], Any]) -> Run:
+def both_ways(step: Callable[[], Any], read: Callable[[Any], Any], steps: int = STEPS) -> Run:
     def timed(each: bool) -> float:
         start, kept = now(), []
-        for _ in range(STEPS):
+        for _ in range(steps):
             kept.append(step())
             if each:
                 read(kept[-1])
         read(kept[-1])
-        return (now() - start) / STEPS
+        return (now() - start) / steps
 
     return lambda: {"no barrier": timed(False), "loss read each step": timed(True)}
 
@@ -196,7 +198,160 @@ def torch_transformer() -> Run:
     return both_ways(step, lambda out: out.item())
 
 
+# Batch, shape of one input, classes, learning rate, momentum, steps of a run.
+IMAGES: dict[str, tuple[int, tuple[int, ...], int, float, float, int]] = {
+    "mlp": (64, (128,), 128, 0.1, 0.0, 50),
+    "lenet": (256, (1, 28, 28), 10, 0.5, 0.0, 8),
+    "resnet": (16, (1, 96, 96), 10, 0.01, 0.9, 3),
+}
+WIDTHS = (64, 128, 256, 512)
+
+
+def images(kind: str, batch: int) -> tuple[Any, Any]:
+    import numpy
+
+    _, shape, classes, *_ = IMAGES[kind]
+    random = numpy.random.default_rng(1)
+    return random.standard_normal((batch, *shape)).astype("float32"), random.integers(0, classes, batch)
+
+
+def forerun_net(kind: str) -> Any:
+    from forerun import init, npx
+    from forerun.gluon import nn
+
+    class Residual(nn.HybridBlock):
+        def __init__(self, channels: int, strides: int) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2D(channels, kernel_size=3, padding=1, strides=strides)
+            self.conv2 = nn.Conv2D(channels, kernel_size=3, padding=1)
+            self.conv3 = nn.Conv2D(channels, kernel_size=1, strides=strides) if strides > 1 else None
+            self.bn1, self.bn2 = nn.BatchNorm(), nn.BatchNorm()
+
+        def forward(self, x: Any) -> Any:
+            y = self.bn2(self.conv2(npx.relu(self.bn1(self.conv1(x)))))
+            return npx.relu(y + (x if self.conv3 is None else self.conv3(x)))
+
+    net = nn.HybridSequential()
+    if kind == "mlp":
+        net.add(*[nn.Dense(128, activation="relu") for _ in range(9)], nn.Dense(128))
+    elif kind == "lenet":
+        net.add(nn.Conv2D(6, kernel_size=5, padding=2, activation="sigmoid"), nn.AvgPool2D(2, 2))
+        net.add(nn.Conv2D(16, kernel_size=5, activation="sigmoid"), nn.AvgPool2D(2, 2))
+        net.add(nn.Dense(120, activation="sigmoid"), nn.Dense(84, activation="sigmoid"), nn.Dense(10))
+    else:
+        net.add(nn.Conv2D(64, kernel_size=7, strides=2, padding=3), nn.BatchNorm(), nn.Activation("relu"))
+        net.add(nn.MaxPool2D(3, 2, 1))
+        net.add(*[Residual(c, 2 if c > 64 and first else 1) for c in WIDTHS for first in (True, False)])
+        net.add(nn.GlobalAvgPool2D(), nn.Dense(10))
+    net.initialize(init.Xavier())
+    return net
+
+
+def torch_net(kind: str) -> Any:
+    from torch import nn
+
+    class Residual(nn.Module):
+        def __init__(self, before: int, channels: int, stride: int) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(before, channels, 3, stride, 1)
+            self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1)
+            self.conv3 = nn.Conv2d(before, channels, 1, stride) if stride > 1 else None
+            self.bn1, self.bn2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+
+        def forward(self, x: Any) -> Any:
+            y = self.bn2(self.conv2(nn.functional.relu(self.bn1(self.conv1(x)))))
+            return nn.functional.relu(y + (x if self.conv3 is None else self.conv3(x)))
+
+    if kind == "mlp":
+        return nn.Sequential(*[m for _ in range(9) for m in (nn.Linear(128, 128), nn.ReLU())], nn.Linear(128, 128))
+    if kind == "lenet":
+        first = [nn.Conv2d(1, 6, 5, padding=2), nn.Sigmoid(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Sigmoid()]
+        last = [nn.Linear(400, 120), nn.Sigmoid(), nn.Linear(120, 84), nn.Sigmoid(), nn.Linear(84, 10)]
+        return nn.Sequential(*first, nn.AvgPool2d(2), nn.Flatten(), *last)
+    pairs = [(max(c // 2, 64) if first else c, c, 2 if c > 64 and first else 1) for c in WIDTHS for first in (1, 0)]
+    head = [nn.Conv2d(1, 64, 7, 2, 3), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    return nn.Sequential(
+        *head, *[Residual(*p) for p in pairs], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)
+    )
+
+
+def forerun_images(kind: str) -> Run:
+    from forerun import autograd, gluon, np, npx
+
+    batch, _, _, rate, momentum, steps = IMAGES[kind]
+    net, (x, y) = forerun_net(kind), map(np.array, images(kind, batch))
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    net(x)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rate, "momentum": momentum})
+
+    def step() -> Any:
+        with autograd.record():
+            out = loss(net(x), y).mean()
+        out.backward()
+        trainer.step(1)
+        return out
+
+    return both_ways(step, lambda out: (out.item(), npx.waitall()), steps)
+
+
+def torch_images(kind: str) -> Run:
+    import torch
+
+    batch, _, _, rate, momentum, steps = IMAGES[kind]
+    net, (x, y) = torch_net(kind), map(torch.tensor, images(kind, batch))
+    optimizer = torch.optim.SGD(net.parameters(), rate, momentum)
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        out = torch.nn.functional.cross_entropy(net(x), y)
+        out.backward()
+        optimizer.step()
+        return out
+
+    return both_ways(step, lambda out: out.item(), steps)
+
+
+def inference(calls: dict[str, Callable[[], Any]]) -> Run:
+    def timed(call: Callable[[], Any], times: int) -> float:
+        start = now()
+        for _ in range(times):
+            call()
+        return (now() - start) / times
+
+    return lambda: {kind: timed(call, 5 if kind == "resnet" else 200) for kind, call in calls.items()}
+
+
+def forerun_inference() -> Run:
+    from forerun import np
+
+    def call(kind: str) -> Callable[[], Any]:
+        net, x = forerun_net(kind), np.array(images(kind, 1)[0])
+        return lambda: net(x).wait_to_read()
+
+    return inference({kind: call(kind) for kind in ("mlp", "resnet")})
+
+
+def torch_inference() -> Run:
+    import torch
+
+    def call(kind: str) -> Callable[[], Any]:
+        net, x = torch_net(kind).eval(), torch.tensor(images(kind, 1)[0])
+
+        def run() -> None:
+            with torch.no_grad():
+                net(x)
+
+        return run
+
+    return inference({kind: call(kind) for kind in ("mlp", "resnet")})
+
+
 BENCH: Bench = {
+    **{
+        kind: {"forerun": lambda kind=kind: forerun_images(kind), "torch": lambda kind=kind: torch_images(kind)}
+        for kind in IMAGES
+    },
+    "infer": {"forerun": forerun_inference, "torch": torch_inference},
     "lstm": {"forerun": lambda: forerun_language("lstm"), "torch": lambda: torch_language("lstm")},
     "gru": {"forerun": lambda: forerun_language("gru"), "torch": lambda: torch_language("gru")},
     "transformer": {"forerun": forerun_transformer, "torch": torch_transformer},

@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// The unit that small blocks are cut from. Slabs are aligned to their size, so a block's address gives its slab.
 const SLAB: usize = HUGE;
-/// Bytes that the pool may cache in addition to the number of live bytes.
+/// Bytes that the pool may cache in addition to the number of live bytes. A program that requests again what was unmapped
+/// raises the limit: see [`Central::allowance`].
 const KEEP: usize = 128 << 20;
 /// A cached large block is unmapped if this many large blocks were freed since it was last used.
 const IDLE: u64 = 4096;
@@ -81,6 +82,11 @@ struct Central {
     /// first, so idle blocks are at the front.
     large: BTreeMap<usize, Vec<(Address, u64)>>,
     cached_large: usize,
+    /// Bytes that were unmapped because of the limit, and not mapped again since.
+    evicted: usize,
+    /// Bytes by which the limit exceeds [`KEEP`]. Training holds much more memory at the end of the forward pass than at the
+    /// end of the backward pass; without it, every step would unmap the difference and fault it in again.
+    allowance: usize,
     /// The number of large blocks freed so far.
     returned: u64,
     /// The used bytes of each slab, by address.
@@ -227,7 +233,7 @@ impl Pool {
         });
         let (large, slabs) = {
             let mut central = self.0.central();
-            central.cached_large = 0;
+            (central.cached_large, central.evicted, central.allowance) = (0, 0, 0);
             (std::mem::take(&mut central.large), central.take_free_slabs())
         };
         for (capacity, blocks) in large {
@@ -352,6 +358,11 @@ impl Pool {
         let reused = {
             let mut central = self.0.central();
             let fit = central.large.range(wanted..=wanted + wanted / 4).next().map(|(&capacity, _)| capacity);
+            if fit.is_none() {
+                let again = central.evicted.min(wanted);
+                central.evicted -= again;
+                central.allowance += again;
+            }
             fit.and_then(|capacity| {
                 let blocks = central.large.get_mut(&capacity)?;
                 let (address, _) = blocks.pop()?;
@@ -390,7 +401,7 @@ impl Pool {
             if now.is_multiple_of(SWEEP) {
                 central.take_idle(now, &mut excess);
             }
-            while central.cached_large > KEEP + live {
+            while central.cached_large > KEEP + central.allowance + live {
                 // Largest first: fewest system calls, and least likely to be requested again.
                 let Some(mut last) = central.large.last_entry() else { break };
                 let capacity = *last.key();
@@ -400,6 +411,7 @@ impl Pool {
                 if last.get().is_empty() {
                     last.remove();
                 }
+                central.evicted += capacity;
                 central.cached_large -= capacity;
             }
         }
@@ -418,7 +430,10 @@ impl Central {
             idle.extend(blocks.drain(..count).map(|(address, _)| (address, capacity)));
             !blocks.is_empty()
         });
-        self.cached_large -= idle[before..].iter().map(|(_, capacity)| capacity).sum::<usize>();
+        let bytes = idle[before..].iter().map(|(_, capacity)| capacity).sum::<usize>();
+        self.cached_large -= bytes;
+        self.allowance = self.allowance.saturating_sub(bytes);
+        self.evicted /= 2;
     }
 
     fn take_small(&mut self, class: usize, capacity: usize) -> Option<Address> {
@@ -546,6 +561,25 @@ mod tests {
         let many: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
         many.into_iter().for_each(|b| pool.free(b));
         assert!(pool.stats().cached <= KEEP);
+    }
+
+    #[test]
+    fn what_is_requested_again_is_kept() {
+        let pool = Pool::new(Arc::new(Count::default()));
+        let step = || {
+            let blocks: Vec<Block> = (0..8).map(|_| pool.alloc(48 << 20).unwrap()).collect();
+            let addresses: Vec<_> = blocks.iter().map(|block| block.ptr).collect();
+            blocks.into_iter().for_each(|block| pool.free(block));
+            addresses
+        };
+        step();
+        assert!(pool.stats().cached <= KEEP, "a program that frees much once keeps little");
+        step();
+        assert_eq!(pool.stats().cached, 8 * large_capacity(48 << 20), "a program that repeats it keeps all of it");
+        let again = |bytes: usize| pool.free(pool.alloc(bytes).unwrap());
+        (0..2 * IDLE).for_each(|_| again(300_000));
+        assert!(pool.stats().cached < 1 << 20, "{}", pool.stats().cached);
+        assert_eq!(pool.0.central().allowance, 0);
     }
 
     #[test]

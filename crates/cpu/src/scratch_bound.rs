@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// The approximate size of the packed operands in a library's product; it depends on the caches.
 pub(crate) const PACKED: usize = 4 << 20;
-/// The size of an operand panel that is repacked.
-const PANELS: usize = 20 << 20;
+/// The size of the operand panels that are copied to row-major order.
+const PANELS: usize = 28 << 20;
 /// Fixed overhead: counts, tables, lists of pieces.
 const BESIDE: usize = 1 << 20;
 

@@ -81,8 +81,10 @@ pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
             t.two(Point::Multiply, &t.two(Point::Multiply, x, 0.5)?, &share)
         }
         Activation::GeluErf => {
-            let share = t.one(Point::Erf, &t.two(Point::Multiply, x, std::f64::consts::FRAC_1_SQRT_2)?)?;
-            t.two(Point::Multiply, &t.two(Point::Multiply, x, 0.5)?, &t.two(Point::Add, &share, 1)?)
+            // The gradient needs `x`, the argument of `erf` and `share`, so one array fewer than with `(x / 2) (1 + erf)`.
+            let erf = t.one(Point::Erf, &t.two(Point::Multiply, x, std::f64::consts::FRAC_1_SQRT_2)?)?;
+            let share = t.two(Point::Add, &t.two(Point::Multiply, &erf, 0.5)?, 0.5)?;
+            t.two(Point::Multiply, x, &share)
         }
         Activation::Leaky(slope) => {
             let positive = t.two(Point::Greater, x, 0)?;

@@ -52,6 +52,9 @@ pub(crate) fn find(isa: Isa, dtype: DType, e: Extents) -> Block {
         DType::F32 if e.m * e.n * e.k <= TINY && e.b.1 == 1 && e.n == 3 => strip::<f32, 3>,
         DType::F32 if e.m * e.n * e.k <= TINY => plain::<f32>,
         DType::F64 if e.m * e.n * e.k <= TINY => plain::<f64>,
+        // The library reads such an A column by column, one cache line or page after another.
+        DType::F32 if is_worth_transposing_a(e) => transposed_a::<f32>,
+        DType::F64 if is_worth_transposing_a(e) => transposed_a::<f64>,
         // The library packs such a B element by element, which makes the whole product 1.3 times slower.
         DType::F32 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f32>,
         DType::F64 if e.b.0 == 1 && e.b.1 != 1 && e.m >= WORTH_TRANSPOSING => transposed::<f64>,
@@ -113,9 +116,57 @@ const WORTH_TRANSPOSING: usize = 64;
 /// Elements of B copied at a time.
 const PANEL: usize = 2 << 20;
 
+/// Elements of A copied at a time. The library packs B again for each panel of A, so a panel should have many rows.
+const PANEL_A: usize = 1 << 20;
+
 thread_local! {
-    /// The buffer for a panel of B. It is kept between panels, and is at most as large as one.
-    static SCRATCH: RefCell<Vec<MaybeUninit<u64>>> = const { RefCell::new(Vec::new()) };
+    /// The buffers for panels of A and B. They are kept between panels, and are at most as large as one.
+    static SCRATCH: [RefCell<Vec<MaybeUninit<u64>>>; 2] = const { [const { RefCell::new(Vec::new()) }; 2] };
+}
+
+/// Calls `work` with a buffer of `elements` elements.
+fn with_panel<T>(which: usize, elements: usize, work: impl FnOnce(*mut T)) {
+    let words = (elements * size_of::<T>()).div_ceil(8);
+    SCRATCH.with(|scratch| {
+        let mut scratch = scratch[which].borrow_mut();
+        if scratch.len() < words {
+            scratch.resize(words, MaybeUninit::uninit());
+        }
+        work(scratch.as_mut_ptr().cast());
+    });
+}
+
+/// Whether A has contiguous columns, and is read often enough that copying it pays off.
+fn is_worth_transposing_a(e: Extents) -> bool {
+    e.a.0 == 1 && e.a.1 != 1 && e.n >= WORTH_TRANSPOSING && e.k >= WORTH_TRANSPOSING
+}
+
+/// Like [`library`], for an A with contiguous columns: copies panels of it to row-major order first.
+unsafe fn transposed_a<T: Copy + Default + From<u8> + 'static>(
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Matrix,
+    b: Matrix,
+    c: *mut u8,
+    c_rows: usize,
+) {
+    let product = if b.rows == 1 && b.columns != 1 && m >= WORTH_TRANSPOSING { transposed::<T> } else { library::<T> };
+    // Rows that are a power of two apart would share cache sets.
+    let apart = k + 16;
+    let height = (PANEL_A / apart).clamp(32.min(m), m).next_multiple_of(16);
+    with_panel::<T>(0, apart * height, |panel| {
+        for row in (0..m).step_by(height) {
+            let height = height.min(m - row);
+            // SAFETY: the caller guarantees the elements of the three matrices, and the panel has `apart * height` elements.
+            unsafe {
+                let from = a.first.cast::<T>().add(row);
+                copy::transpose((height, k), (from, a.columns), (panel, apart as isize));
+                let rows = Matrix { first: panel.cast(), rows: apart as isize, columns: 1 };
+                product(height, n, k, rows, b, c.cast::<T>().add(row * c_rows).cast(), c_rows);
+            }
+        }
+    });
 }
 
 /// Like [`library`], for a B with contiguous columns: copies panels of it to row-major order first.
@@ -129,12 +180,7 @@ unsafe fn transposed<T: Copy + Default + From<u8> + 'static>(
     c_rows: usize,
 ) {
     let width = (PANEL / k).clamp(32.min(n), n);
-    let words = (k * width * size_of::<T>()).div_ceil(8);
-    SCRATCH.with_borrow_mut(|scratch| {
-        if scratch.len() < words {
-            scratch.resize(words, MaybeUninit::uninit());
-        }
-        let panel = scratch.as_mut_ptr().cast::<T>();
+    with_panel::<T>(1, k * width, |panel| {
         for column in (0..n).step_by(width) {
             let width = width.min(n - column);
             // SAFETY: the caller guarantees the elements of the three matrices, and the panel has `k * width` elements.

@@ -11,7 +11,7 @@ const SMALL_VECTOR: usize = 1 << 18;
 /// For batched products of this many multiply-adds, the overhead equals the work.
 const TINY: usize = 256;
 
-/// A grid of blocks over an `m x n` result. It depends on the extents only.
+/// A grid of blocks over an `m x n` result. It depends on the extents and on the order of A only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     m: usize,
@@ -22,7 +22,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(m: usize, n: usize, k: usize, matrices: usize) -> Grid {
+    /// `copies_a` tells whether each block copies its rows of A.
+    pub(crate) fn new((m, n, k): (usize, usize, usize), matrices: usize, copies_a: bool) -> Grid {
         let work = m * n * k;
         let small = if m == 1 || n == 1 { SMALL_VECTOR } else { SMALL };
         let wanted = match work / small {
@@ -38,7 +39,8 @@ impl Grid {
         let (mut down, mut across) = (1, 1);
         while down * across < wanted {
             let (height, width) = (m / down, n / across);
-            if width >= 256 && height < 4 * width || height < 16 {
+            let across_first = if copies_a { height < 128 } else { width >= 256 && height < 4 * width };
+            if across_first || height < 16 {
                 across *= 2;
             } else {
                 down *= 2;
@@ -86,16 +88,18 @@ mod tests {
         for (m, n, k) in
             [(1, 1, 1), (1000, 1000, 1000), (1024, 10, 512), (3, 5000, 900), (5000, 3, 900), (129, 130, 131)]
         {
-            let grid = Grid::new(m, n, k, 1);
-            let mut seen = vec![0u8; m * n];
-            for block in 0..grid.blocks() {
-                for r in grid.rows(block) {
-                    for c in grid.columns(block) {
-                        seen[r * n + c] += 1;
+            for copies_a in [false, true] {
+                let grid = Grid::new((m, n, k), 1, copies_a);
+                let mut seen = vec![0u8; m * n];
+                for block in 0..grid.blocks() {
+                    for r in grid.rows(block) {
+                        for c in grid.columns(block) {
+                            seen[r * n + c] += 1;
+                        }
                     }
                 }
+                assert!(seen.iter().all(|&s| s == 1), "{m} x {n} x {k}");
             }
-            assert!(seen.iter().all(|&s| s == 1), "{m} x {n} x {k}");
         }
     }
 }

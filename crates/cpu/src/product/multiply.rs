@@ -6,6 +6,7 @@ use super::dense;
 use super::grid::Grid;
 use super::inner::{self, Inner};
 use crate::fill;
+use crate::partition;
 use crate::pointwise::{Shared, run_range};
 use crate::target::Target;
 use crate::tile::Tiles;
@@ -58,7 +59,7 @@ impl Multiply {
             matrices: product.batch.size(),
             a,
             b,
-            grid: Grid::new(m, n, k, product.batch.size()),
+            grid: Grid::new((m, n, k), product.batch.size(), a.0 == 1 && a.1 != 1),
             multiply: dense::find(target.isa, product.dtype, dense::Extents { m, n, k, a, b }),
             inner: (m == 1 && n == 1 && (k <= 1 || (a.1, b.0) == (1, 1)))
                 .then(|| inner::find(target.isa, product.dtype))
@@ -169,7 +170,7 @@ impl Executable for Multiply {
             } else {
                 // Group small products: handing out each one would cost more than computing it.
                 let together = (TOGETHER / (self.m * self.n * self.k)).clamp(1, pieces);
-                team.split(pieces.div_ceil(together), &|i| {
+                partition::split(team, pieces.div_ceil(together), &|i| {
                     (i * together..pieces.min((i + 1) * together)).for_each(|i| piece(i, &Solo));
                 });
             }
