@@ -1,4 +1,4 @@
-"""Loops and branches over arrays, as plain Python runs them; part of ``npx``."""
+"""Loops and branches over arrays, which run as plain Python code; part of ``npx``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def _stacked(rows: list[Any]) -> Any:
-    """Stack arrays, or the arrays at each place of lists."""
+    """Stack arrays, or the arrays at each position of lists."""
     if isinstance(rows[0], ndarray):
         return _forerun.stack(rows, 0)
     return [_stacked(list(each)) for each in zip(*rows, strict=True)]
@@ -73,7 +73,7 @@ def while_loop(
     Parameters
     ----------
     cond
-        A function of the loop variables that returns whether to go on.
+        A function of the loop variables that returns whether to continue.
     func
         A function of the loop variables that returns outputs and new loop variables.
     loop_vars
@@ -118,7 +118,7 @@ def _padded(stacked: Any, length: int) -> Any:
 
 
 def cond(pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = ()) -> Any:
-    """Call one of two functions, by a condition that is read at once.
+    """Call one of two functions, depending on a condition, which is read immediately.
 
     Parameters
     ----------

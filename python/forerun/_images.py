@@ -76,13 +76,14 @@ def convolution(
     bias
         One number per filter.
     kernel
-        The extents of the kernel; the weight has them too.
+        The extents of the kernel; must match the weight.
     stride, dilate, pad
-        Steps between windows, steps between the elements of a window, and zeros at both ends of each axis.
+        The distance between windows, the distance between the elements of a window, and the number of zeros at both
+        ends of each axis.
     num_filter
-        The number of filters; the weight has it too.
+        The number of filters; must match the weight.
     num_group
-        Groups of channels that are convolved separately.
+        The number of groups of channels that are convolved separately.
     workspace, cudnn_tune, cudnn_off
         Have no effect.
     no_bias
@@ -138,17 +139,17 @@ def deconvolution(
     bias
         One number per filter.
     kernel
-        The extents of the kernel; the weight has them too.
+        The extents of the kernel; must match the weight.
     stride, dilate, pad
-        Those of the convolution.
+        As for :func:`convolution`.
     adj
-        How much longer each axis of the result is; less than ``stride``.
+        Added to the length of each axis of the result; less than ``stride``.
     target_shape
-        The extents of the result, instead of ``adj``; the padding follows from them.
+        The extents of the result, instead of ``adj`` and ``pad``.
     num_filter
-        The number of filters; the weight has it too.
+        The number of filters; must match the weight.
     num_group
-        Groups of channels that are convolved separately.
+        The number of groups of channels that are convolved separately.
     workspace, cudnn_tune, cudnn_off
         Have no effect.
     no_bias
@@ -177,7 +178,7 @@ def deconvolution(
         wanted = extents(target_shape, 0, count)
         reach = filters.shape[1:-1] if last else filters.shape[2:]
         held = x.shape[1:-1] if last else x.shape[2:]
-        # As much padding as brings the result down to the extents that are wanted.
+        # The padding that reduces the result to the requested extents.
         total = [
             max((h - 1) * s + d * (k - 1) + 1 - w, 0)
             for h, s, d, k, w in zip(held, steps, spread, reach, wanted, strict=True)
@@ -211,9 +212,9 @@ def pooling(
     kernel
         The extents of a window.
     stride
-        Steps between windows; 1 unless given.
+        The distance between windows; 1 if not given.
     pad
-        What is added at both ends of each axis; it belongs to no maximum.
+        The padding at both ends of each axis; it is never a maximum.
     pool_type
         ``"max"``, ``"avg"``, ``"sum"``, or ``"lp"``: the ``p_value``-th root of the sum of powers of absolute values.
     pooling_convention
@@ -223,7 +224,7 @@ def pooling(
     p_value
         The power of ``"lp"``.
     count_include_pad
-        Whether padding counts as zeros in ``"avg"``; else only elements of the data count.
+        Whether padding counts as zeros in ``"avg"``; otherwise only elements of the data count.
     layout
         As for :func:`convolution`.
     cudnn_off

@@ -8,7 +8,7 @@ from typing import Literal, SupportsIndex, overload
 from forerun import _forerun
 from forerun._convert import to_array, to_arrays
 from forerun._forerun import ndarray
-from forerun._pointwise import exp, greater, isfinite, log, multiply, where
+from forerun._pointwise import exp, isfinite, log, where
 from forerun._sparse import dense_instead
 from forerun._types import ArrayLike, AxisLike, DTypeLike, Number
 
@@ -19,12 +19,15 @@ __all__ = [
     "dropout",
     "embedding",
     "fully_connected",
+    "group_norm",
+    "instance_norm",
     "layer_norm",
     "leaky_relu",
     "log_softmax",
     "logsumexp",
     "one_hot",
     "pick",
+    "rms_norm",
     "softmax",
 ]
 
@@ -117,10 +120,7 @@ def leaky_relu(
         return _forerun.activation(data, "gelu_erf" if act_type == "gelu" else act_type, slope)
     if gamma is None:
         raise ValueError("leaky_relu: prelu needs gamma")
-    x, slopes = to_arrays(data, gamma)
-    if slopes.size > 1 and x.ndim > 1:
-        slopes = slopes.reshape(-1, *(1,) * (x.ndim - 2))
-    return where(greater(x, 0), x, multiply(x, slopes))
+    return _forerun.prelu(data, gamma)
 
 
 def dropout(data: ArrayLike, p: float = 0.5, mode: str = "training", axes: Sequence[SupportsIndex] = ()) -> ndarray:
@@ -262,6 +262,53 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     return _forerun.layer_norm(data, gamma, beta, axis, eps)
+
+
+def rms_norm(data: ArrayLike, gamma: ArrayLike, axis: SupportsIndex = -1, eps: float = 1e-5) -> ndarray:
+    """Divide by the root of the mean square along an axis, then scale by ``gamma``.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.rms_norm(np.array([[1.0, 7.0]]), np.ones((2,)), eps=0.0)
+    array([[0.2, 1.4]])
+    """
+    return _forerun.rms_norm(data, gamma, axis, eps)
+
+
+def group_norm(
+    data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, num_groups: SupportsIndex = 1, eps: float = 1e-3
+) -> ndarray:
+    """Normalise groups of channels of each sample to mean 0 and variance 1, then scale and shift every channel.
+
+    Channels are axis 1; ``gamma`` and ``beta`` have one element per channel.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> x = np.array([[1.0, 3.0, 10.0, 30.0]])
+    >>> npx.group_norm(x, np.ones((4,)), np.zeros((4,)), num_groups=2, eps=0.0)
+    array([[-1.,  1., -1.,  1.]])
+    """
+    return _forerun.group_norm(data, gamma, beta, num_groups, eps)
+
+
+def instance_norm(
+    data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, eps: float = 1e-3, axis: SupportsIndex = 1
+) -> ndarray:
+    """Normalise every channel of each sample to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+
+    Samples are axis 0 and channels ``axis``; ``gamma`` and ``beta`` have one element per channel.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> x = np.array([[[1.0, 3.0], [10.0, 30.0]]])
+    >>> npx.instance_norm(x, np.ones((2,)), np.zeros((2,)), eps=0.0)
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
+    return _forerun.instance_norm(data, gamma, beta, axis, eps)
 
 
 @overload

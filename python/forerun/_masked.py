@@ -37,7 +37,7 @@ def masked_softmax(
 ) -> ndarray:
     """Compute the softmax along an axis over the elements where a mask is not zero; the others give 0.
 
-    Where the mask leaves nothing, all results are 0.
+    If the mask is zero along the whole axis, all results are 0.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def masked_softmax(
     axis
         The axis.
     temperature
-        What the data are divided by first.
+        The divisor of the data.
     normalize
         Accepted for compatibility with MXNet, where it chooses a kernel. Ignored.
 
@@ -59,7 +59,7 @@ def masked_softmax(
     array([0.5, 0. , 0.5, 0. ])
     """
     x, kept = _hidden("masked_softmax", data, mask, temperature)
-    # A line of minus infinities would give NaN, here and in gradients.
+    # The softmax of nothing but -infinity would be NaN, and so would its gradient.
     some = kept.max(axis, keepdims=True)
     return where(kept, _forerun.softmax(where(some, x, 0), axis), 0)
 
@@ -94,7 +94,7 @@ def arange_like(
     data
         The array whose shape, dtype and device are taken.
     start, step
-        The first number, and what is added from one to the next.
+        The first number, and the difference between consecutive numbers.
     repeat
         How often each number occurs.
     axis

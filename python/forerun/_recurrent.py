@@ -37,8 +37,8 @@ def rnn(
         The inputs, ``(steps, batch, inputs)``.
     parameters
         All parameters in one vector: first the weights of every layer and direction (from the inputs, from the state
-        and, with ``projection_size``, the projection), then their biases (of the inputs, of the state). Gates follow
-        each other: input, forget, cell, output of an LSTM; reset, update, new of a GRU.
+        and, with ``projection_size``, the projection), then their biases (of the inputs, of the state). The order of
+        the gates is input, forget, cell, output in an LSTM, and reset, update, new in a GRU.
     state
         The begin states, ``(num_layers * directions, batch, state)``.
     state_cell
@@ -61,7 +61,7 @@ def rnn(
     use_sequence_length
         Whether to use ``sequence_length``.
     projection_size
-        What the hidden units of an LSTM are projected to.
+        The size to which an LSTM projects its hidden units.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def lengths_of(x: ndarray, sequence_length: ArrayLike | None) -> ndarray | None:
 def _split(
     packed: ndarray, mode: str, inputs: int, hidden: int, projection: int, layers: int, directions: int
 ) -> list[list[ndarray]]:
-    """Cut a vector of parameters into those of each direction of each layer."""
+    """Split a vector of parameters into those of each direction of each layer."""
     width, state = GATES[mode] * hidden, projection or hidden
     shapes = []
     for layer in range(layers):

@@ -33,6 +33,7 @@ SLOW = (
     "test_asyncio.py::test_cancelling_is_safe",
     "test_chapter.py",
     "test_devices.py",
+    "test_example_programs.py",
     "test_exit.py",
     "test_fork.py",
     "test_fuzz_files.py",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from forerun import autograd, gluon, init, np
+from forerun import autograd, gluon, init, np, npx
 from forerun.gluon import nn
 
 RANDOM = numpy.random.default_rng(5)
@@ -107,6 +107,49 @@ def test_layer_norm() -> None:
         gamma, beta = (p.data().asnumpy().reshape(shape) for p in (layer.gamma, layer.beta))
         near(y, normed * gamma + beta)
         check_gradient(layer, given)
+
+
+def test_group_instance_and_rms_norm() -> None:
+    given = drawn(3, 4, 5) * 2 + 1
+    x = given.astype("float64")
+
+    def normed(axes: tuple[int, ...], parts: numpy.ndarray) -> Any:
+        return (parts - parts.mean(axes, keepdims=True)) / numpy.sqrt(parts.var(axes, keepdims=True) + 1e-5)
+
+    grouped = normed((2, 3), x.reshape(3, 2, 2, 5)).reshape(3, 4, 5)
+    start = {"gamma_initializer": init.Normal(1)}
+    for layer, expected, axis in (
+        (nn.GroupNorm(2, beta_initializer=init.Normal(1), **start), grouped, 1),
+        (nn.InstanceNorm(scale=True, beta_initializer=init.Normal(1), **start), normed((2,), x), 1),
+        (nn.InstanceNorm(axis=2, scale=True, beta_initializer=init.Normal(1), **start), normed((1,), x), 2),
+        (nn.RMSNorm(axis=1, **start), x / numpy.sqrt((x * x).mean(1, keepdims=True) + 1e-5), 1),
+    ):
+        layer.initialize()
+        y = layer(np.array(given))
+        shape = [1, 1, 1]
+        shape[axis] = -1
+        gamma = layer.gamma.data().asnumpy().reshape(shape)
+        beta = layer.beta.data().asnumpy().reshape(shape) if hasattr(layer, "beta") else 0
+        near(y, expected * gamma + beta)
+        check_gradient(layer, given)
+    assert nn.InstanceNorm().gamma.grad_req == "null"
+    with pytest.raises(ValueError, match=r"group_norm: 3 groups do not divide the channels of \(2, 4\)"):
+        npx.group_norm(np.ones((2, 4)), np.ones((4,)), np.ones((4,)), 3)
+    with pytest.raises(ValueError, match="instance_norm: needs samples, channels and further axes"):
+        npx.instance_norm(np.ones((2, 4)), np.ones((4,)), np.ones((4,)))
+
+
+def test_prelu() -> None:
+    given = drawn(3, 4, 5)
+    for channels in (1, 4):
+        layer = nn.PReLU(init.Uniform(0.5), in_channels=channels)
+        layer.initialize()
+        y = layer(np.array(given))
+        slope = layer.alpha.data().asnumpy().reshape(-1, 1)
+        near(y, numpy.where(given > 0, given, given * slope))
+        check_gradient(layer, given)
+    with pytest.raises(ValueError, match=r"prelu: slope of shape \(3,\) does not fit axis 1 of \(2, 4\)"):
+        npx.leaky_relu(np.ones((2, 4)), np.ones((3,)), act_type="prelu")
 
 
 def test_batch_norm() -> None:

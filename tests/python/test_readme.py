@@ -1,4 +1,4 @@
-"""The Python examples of README.md and of the pages on layers run unchanged."""
+"""The Python examples of README.md and of the pages about layers run unchanged."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 import forerun.mxnet
 
+PAGES = sorted((pathlib.Path(__file__).parents[2] / "docs/layers").glob("*.md"))
+
 
 def examples_of(page: pathlib.Path) -> list[str]:
-    text = page.read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_run(
@@ -31,10 +32,15 @@ def test_the_examples_run(
     assert re.search(r"\[\[\s*3\.?\d*,?\s+3\.?\d*\s*\]\]", capsys.readouterr().out)
 
 
-def test_the_examples_of_layers_run(root: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pages = sorted((root / "docs" / "layers").glob("*.md"))
-    examples = [(page.name, example) for page in pages for example in examples_of(page)]
-    assert {"boxes.md", "sampling.md"} <= {name for name, _ in examples}
-    for name, example in examples:
-        exec(compile(example, name, "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_the_examples_of_layers_run(page: pathlib.Path) -> None:
+    for example in examples_of(page):
+        exec(compile(example, page.name, "exec"), {"__name__": "__main__"})
+
+
+def test_listed_pages_of_layers_have_examples() -> None:
+    index = next(page for page in PAGES if page.name == "README.md").read_text(encoding="utf-8")
+    listed = [page for page in PAGES if f"({page.name})" in index]
+    assert len(listed) > 10
+    for page in listed:
+        assert examples_of(page), f"{page.name} has no example"

@@ -193,6 +193,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "log_softmax": npx.log_softmax,
     "activation": _forerun.activation,
     "layer_norm": npx.layer_norm,
+    "rms_norm": npx.rms_norm,
+    "group_norm": lambda *arrays, groups, eps: npx.group_norm(*arrays, num_groups=groups, eps=eps),
+    "instance_norm": npx.instance_norm,
+    "prelu": _forerun.prelu,
     "batch_norm": batch_norm,
     "dropout": lambda x, **args: _forerun.dropout(x, axes=(), **args),
     "fully_connected": npx.fully_connected,
@@ -230,6 +234,18 @@ def normalised(x: Any, gamma: Any, beta: Any, axis: int, over: tuple[int, ...], 
         mean, variance = (each.reshape(laid) for each in given)
     off = (x - mean) / numpy.sqrt(variance + eps)
     return off * gamma.reshape(laid) + beta.reshape(laid), mean.reshape(-1), variance.reshape(-1)
+
+
+def along(vector: Any, x: Any, axis: int) -> Any:
+    """Lay a vector along one axis of an array."""
+    return vector.reshape([-1 if place == axis else 1 for place in range(x.ndim)])
+
+
+def group_norm(x: Any, gamma: Any, beta: Any, groups: int, eps: float) -> Any:
+    """Normalise groups of channels."""
+    apart = x.reshape(len(x), groups, -1)
+    off = (apart - apart.mean(2, keepdims=True)) / numpy.sqrt(apart.var(2, keepdims=True) + eps)
+    return off.reshape(x.shape) * along(gamma, x, 1) + along(beta, x, 1)
 
 
 def plain_batch_norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **args: Any) -> tuple[Any, ...]:
@@ -327,6 +343,14 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     ),
     "rint": lambda x: x if x.dtype.kind in "iu" else numpy.rint(x),
     "layer_norm": lambda x, gamma, beta, axis, eps: normalised(x, gamma, beta, axis, (axis,), eps)[0],
+    "rms_norm": lambda x, gamma, axis, eps: (
+        x / numpy.sqrt((x * x).mean(axis, keepdims=True) + eps) * along(gamma, x, axis)
+    ),
+    "group_norm": group_norm,
+    "instance_norm": lambda x, gamma, beta, axis, eps: normalised(
+        x, gamma, beta, axis, tuple(place for place in range(1, x.ndim) if place != axis), eps
+    )[0],
+    "prelu": lambda x, slope: numpy.where(x > 0, x, x * (along(slope, x, 1) if slope.size > 1 else slope)),
     "batch_norm": plain_batch_norm,
     "fully_connected": dense,
     "one_hot": lambda index, depth, on_value, off_value, dtype: numpy.choose(

@@ -213,6 +213,10 @@ fn call(sample: &Sample, dtype: DType) -> Result<Vec<Array>> {
         "fully_connected" => {
             ops::fully_connected(x(0), x(1), operands.get(2).map(Operand::array), args.flag("flatten"), AT)?
         }
+        "rms_norm" => ops::rms_norm(x(0), x(1), args.int("axis"), args.float("eps"), AT)?,
+        "group_norm" => ops::group_norm(x(0), x(1), x(2), args.int("groups") as usize, args.float("eps"), AT)?,
+        "instance_norm" => ops::instance_norm(x(0), x(1), x(2), args.int("axis"), args.float("eps"), AT)?,
+        "prelu" => ops::prelu(x(0), x(1), AT)?,
         "layer_norm" => ops::layer_norm(x(0), x(1), x(2), args.int("axis"), args.float("eps"), AT)?,
         "batch_norm" => {
             let channels = Channels { gamma: x(1), beta: x(2), mean: x(3), variance: x(4) };

@@ -355,6 +355,14 @@ fn every_composite_is_tested() {
             "softmax" => of(&x[..1], &|x| ops::softmax(&x[0], 1, loc())),
             "log_softmax" => of(&x[..1], &|x| ops::log_softmax(&x[0], 0, loc())),
             "layer_norm" => of(&y, &|x| ops::layer_norm(&x[0], &x[1], &x[2], -1, 1e-3, loc())),
+            "rms_norm" => of(&y[..2], &|x| ops::rms_norm(&x[0], &x[1], -1, 1e-3, loc())),
+            "group_norm" => of(&y, &|x| ops::group_norm(&x[0], &x[1], &x[2], 2, 1e-3, loc())),
+            "instance_norm" => {
+                let image = array(&[3, 4, 2], &numbers(24, 17, -1.0, 1.0));
+                let inputs = [image, y[1].clone(), y[2].clone()];
+                of(&inputs, &|x| ops::instance_norm(&x[0], &x[1], &x[2], 1, 1e-3, loc()));
+            }
+            "prelu" => of(&y[..2], &|x| ops::prelu(&x[0], &x[1], loc())),
             "batch_norm" => {
                 let how = BatchNormOptions { axis: 1, eps: 1e-3, momentum: 0.9, fix_gamma: false, training: true };
                 let running = array(&[4], &[0.5; 4]);
@@ -367,7 +375,8 @@ fn every_composite_is_tested() {
             "activation" => {
                 let kinds = [Activation::Relu, Activation::Sigmoid, Activation::Tanh, Activation::Softrelu];
                 let more = [Activation::Softsign, Activation::Silu, Activation::Gelu, Activation::Selu];
-                let sloped = [Activation::Leaky(0.1), Activation::Elu(0.7)];
+                let sloped =
+                    [Activation::Leaky(0.1), Activation::Elu(0.7), Activation::Swish(1.5), Activation::GeluErf];
                 for kind in kinds.into_iter().chain(more).chain(sloped) {
                     of(&x[..1], &|x| ops::activation(kind, &x[0], loc()));
                 }

@@ -37,3 +37,8 @@ pub trait Layer: Send + Sync {
         self.parameters().iter().try_for_each(|parameter| parameter.cast(dtype, loc))
     }
 }
+
+/// The parameters of a part of a layer, under its name.
+pub(crate) fn named(name: &str, part: &dyn Layer) -> Vec<Parameter> {
+    part.parameters().into_iter().map(|parameter| parameter.under(name)).collect()
+}

@@ -22,8 +22,9 @@ pub use forerun_array::ops::{Activation, PoolKind, RecurrentBegin};
 pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{
-    BatchNorm, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, LayerNorm, Pooling, Recurrent,
-    RecurrentStates, Sequential,
+    BatchNorm, Concatenate, Conv, ConvTranspose, Dense, Dropout, Embedding, Flatten, GlobalPooling, GroupNorm,
+    InstanceNorm, Lambda, LayerNorm, MultiHeadAttention, PRelu, Pooling, Recurrent, RecurrentStates, RmsNorm,
+    Sequential, TransformerEncoderLayer,
 };
 pub use loss::{Average, Classes, Loss, Poisson, l1_loss, l2_loss, sigmoid_bce, softmax_cross_entropy};
 pub use optimise::{Adam, Optimiser, Sgd};

@@ -7,8 +7,8 @@ use forerun_array::{Array, ops};
 use forerun_base::{DType, ErrorKind, Loc, Result};
 use forerun_grad::record;
 use forerun_nn::{
-    Activation, BatchNorm, Dense, Draw, Dropout, Embedding, Fan, Flatten, Init, Layer, LayerNorm, Parameter, Scaling,
-    Sequential,
+    Activation, BatchNorm, Concatenate, Dense, Draw, Dropout, Embedding, Fan, Flatten, GroupNorm, Init, InstanceNorm,
+    Lambda, Layer, LayerNorm, PRelu, Parameter, RmsNorm, Scaling, Sequential,
 };
 
 fn names(net: &dyn Layer) -> Vec<String> {
@@ -189,6 +189,71 @@ fn layer_norm_normalises_rows() {
 }
 
 #[test]
+fn groups_and_channels_are_normalised_apart() {
+    let x = array(&[1.0, 3.0, 2.0, 6.0, -1.0, 1.0, 0.0, 8.0], &[2, 2, 2]);
+    let each = InstanceNorm::new().epsilon(0.0);
+    let expected = [-1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0];
+    assert_close(&each.forward(&x).unwrap(), &expected, 1e-6);
+    assert_close(&GroupNorm::new().groups(2).epsilon(0.0).forward(&x).unwrap(), &expected, 1e-6);
+    set(&each, "gamma", &[2.0, 3.0], &[2]);
+    set(&each, "beta", &[0.0, 1.0], &[2]);
+    assert_close(&each.forward(&x).unwrap(), &[-2.0, 2.0, -2.0, 4.0, -2.0, 2.0, -2.0, 4.0], 1e-6);
+    let whole = values(&GroupNorm::new().epsilon(0.0).forward(&x).unwrap());
+    let [first, second] = [3.5f64.sqrt(), 12.5f64.sqrt()];
+    let expected =
+        [-2.0, 0.0, -1.0, 3.0].map(|v| v / first).into_iter().chain([-3.0, -1.0, -2.0, 6.0].map(|v| v / second));
+    assert!(whole.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{whole:?}");
+    let last = InstanceNorm::new().axis(-1).epsilon(0.0);
+    let columns = array(&[1.0, 0.0, 3.0, 4.0], &[1, 2, 2]);
+    assert_close(&last.forward(&columns).unwrap(), &[-1.0, -1.0, 1.0, 1.0], 1e-6);
+    let error = failure(GroupNorm::new().groups(3).forward(&x));
+    assert_eq!(error.to_string(), "group_norm: 3 groups do not divide the channels of (2, 2, 2)");
+}
+
+#[test]
+fn rms_norm_divides_by_the_root_of_the_mean_square() {
+    let x = array(&[3.0, 4.0, 0.0, 1.0], &[2, 2]);
+    let net = RmsNorm::new().epsilon(0.0);
+    let root = 12.5f64.sqrt();
+    assert_close(&net.forward(&x).unwrap(), &[3.0 / root, 4.0 / root, 0.0, 2f64.sqrt()], 1e-6);
+    set(&net, "gamma", &[0.0, 2.0], &[2]);
+    assert_close(&net.forward(&x).unwrap(), &[0.0, 8.0 / root, 0.0, 8f64.sqrt()], 1e-6);
+}
+
+#[test]
+fn scales_and_shifts_can_be_fixed() {
+    let net = LayerNorm::new().without_scale().without_shift();
+    net.forward(&array(&[1.0, 2.0], &[1, 2])).unwrap();
+    assert!(net.parameters().iter().all(|p| !p.is_trainable() && p.gradient().is_none()));
+    let batch = BatchNorm::new().epsilon(0.0).without_scale().global_statistics();
+    let x = array(&[1.0, 3.0], &[2, 1]);
+    assert_eq!(values(&record(|| batch.forward(&x)).unwrap()), [1.0, 3.0]);
+    assert_eq!(values(&named(&batch, "running_mean").array().unwrap()), [0.0]);
+}
+
+#[test]
+fn prelu_has_a_slope_for_all_or_for_each_channel() {
+    let x = array(&[-1.0, 2.0, -3.0, 4.0], &[1, 2, 2]);
+    assert_eq!(values(&PRelu::new().forward(&x).unwrap()), [-0.25, 2.0, -0.75, 4.0]);
+    let net = PRelu::with(2, Init::One);
+    set(&net, "alpha", &[2.0, 3.0], &[2]);
+    assert_eq!(values(&net.forward(&x).unwrap()), [-2.0, 2.0, -9.0, 4.0]);
+    assert_eq!(values(&Activation::Swish(0.0).forward(&x).unwrap()), [-0.5, 1.0, -1.5, 2.0]);
+    let error = failure(PRelu::with(3, Init::One).forward(&x));
+    assert_eq!(error.to_string(), "prelu: slope of shape (3,) does not fit axis 1 of (1, 2, 2)");
+}
+
+#[test]
+fn containers_and_functions() {
+    let twice = || Lambda(|x: &Array, _: Loc| Ok(x * 2.0));
+    let net = Concatenate::new(1).with(Sequential::new()).with(twice()).with(Dense::new(1));
+    net.initialize(Init::One).unwrap();
+    let y = net.forward(&array(&[1.0, 3.0], &[1, 2])).unwrap();
+    assert_eq!(values(&y), [1.0, 3.0, 2.0, 6.0, 4.0]);
+    assert_eq!(names(&net), ["2.weight", "2.bias"]);
+}
+
+#[test]
 fn batch_norm_uses_batch_statistics_in_training_and_running_ones_otherwise() {
     let net = BatchNorm::new().epsilon(0.0);
     let x = array(&[1.0, 10.0, 3.0, 30.0], &[2, 2]);
@@ -248,6 +313,21 @@ fn gradients_of_a_network() {
         .then(Dense::new(2));
     let x = doubles(&numbers(5 * 6), &[5, 2, 3]);
     let weigh = doubles(&numbers(10), &[5, 2]);
+    net.forward(&x).unwrap();
+    check_gradients(&net, || &net.forward(&x).unwrap() * &weigh);
+}
+
+#[test]
+fn gradients_of_normalisations() {
+    let x = doubles(&numbers(48), &[3, 4, 4]);
+    let net = Sequential::new()
+        .then(GroupNorm::new().groups(2))
+        .then(PRelu::with(4, Init::Constant(0.3)))
+        .then(InstanceNorm::new())
+        .then(Activation::Swish(1.5))
+        .then(RmsNorm::new());
+    let weigh = doubles(&numbers(96)[48..], &[3, 4, 4]);
+    net.cast(DType::F64).unwrap();
     net.forward(&x).unwrap();
     check_gradients(&net, || &net.forward(&x).unwrap() * &weigh);
 }

@@ -446,6 +446,26 @@ fn layers() -> Vec<Sample> {
             all.push(batch.with("training", training).on(inputs));
         }
     }
+    for input in [x([4, 3]), x([4, 3]).look(Look::Transposed), x([4, 3, 2])] {
+        all.push(norm("rms_norm").on([input.clone(), x([3])]));
+        all.push(call("prelu").on([input.clone(), x([3])]).of([I32, F16, BF16, F32, F64]));
+        all.push(call("prelu").on([input, x([1])]).of(FLOATS));
+    }
+    for input in [x([2, 3, 5]), x([3, 3, 2, 2]).look(Look::Transposed), x([0, 3, 2])] {
+        all.push(norm("instance_norm").on([input, x([3]), x([3])]));
+    }
+    let group = |groups: i64| call("group_norm").with("groups", groups).with("eps", 1e-3).of(FLOATS);
+    for (groups, input) in [(2, x([3, 4])), (1, x([2, 4, 3])), (4, x([2, 4, 3]).look(Look::Transposed))] {
+        all.push(group(groups).on([input, x([4]), x([4])]));
+    }
+    let text = "group_norm: 3 groups do not divide the channels of (2, 4, 3)";
+    all.push(group(3).on([x([2, 4, 3]), x([4]), x([4])]).fails(text));
+    let text = "instance_norm: needs samples, channels and further axes, got axis 1 of (2, 3)";
+    all.push(norm("instance_norm").on([x([2, 3]), x([3]), x([3])]).fails(text));
+    let text = "rms_norm: gamma of shape (2,) does not fit axis 1 of (4, 3)";
+    all.push(norm("rms_norm").on([x([4, 3]), x([2])]).fails(text));
+    let text = "prelu: slope of shape (2,) does not fit axis 1 of (4, 3)";
+    all.push(call("prelu").on([x([4, 3]), x([2])]).of(FLOATS).fails(text));
     let misfit = "gamma of shape (2,) does not fit axis 1 of (4, 3)";
     all.push(norm("layer_norm").on([x([4, 3]), x([2]), x([3])]).fails(format!("layer_norm: {misfit}")));
     let batch = norm("batch_norm").with("momentum", 0.8).with("fix_gamma", false).with("training", true);

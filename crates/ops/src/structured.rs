@@ -105,11 +105,18 @@ pub static COMPOSITE: &[OpRow] = &[
     row!(Composite log_softmax(x) [axis: Axis] "logarithm of the softmax along an axis"),
     row!(Composite layer_norm(x, gamma, beta) [axis: Axis, eps: Float]
         "mean 0 and variance 1 along an axis, then scaled and shifted"),
+    row!(Composite rms_norm(x, gamma) [axis: Axis, eps: Float]
+        "divided by the root of the mean square along an axis, then scaled"),
+    row!(Composite group_norm(x, gamma, beta) [groups: Integer, eps: Float]
+        "mean 0 and variance 1 in every group of channels of a sample, then scaled and shifted"),
+    row!(Composite instance_norm(x, gamma, beta) [axis: Axis, eps: Float]
+        "mean 0 and variance 1 in every channel of a sample, then scaled and shifted"),
     row!(Composite batch_norm(x, gamma, beta, running_mean, running_var)
         [axis: Axis, eps: Float, momentum: Float, fix_gamma: Flag, training: Flag]
         "mean 0 and variance 1 in every channel, then scaled and shifted"),
     row!(Composite activation(x) [kind: NAME, slope: Float]
         "relu, sigmoid, tanh, softrelu, softsign, silu, gelu, gelu_erf, leaky, elu or selu"),
+    row!(Composite prelu(x, slope) [] "x if positive, otherwise x times one slope, or the slope of its channel"),
     row!(Composite dropout(x) [p: Float, axes: AXES, training: Flag]
         "elements set to zero at random, the rest scaled up"),
     row!(Composite fully_connected(x, weight, bias) [flatten: Flag] "product with a transposed weight, plus a bias"),

@@ -8,7 +8,8 @@ use crate::index;
 use crate::loc::here;
 use crate::operand::{array, home, scalar};
 use crate::submit;
-use forerun::ops::{self, Activation, BatchNormOptions, Channels};
+use forerun::grad::{is_on_tape, is_recording, is_training};
+use forerun::ops::{self, Activation, AttentionOptions, BatchNormOptions, Channels};
 use forerun::{Array, Beyond};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -148,6 +149,53 @@ pub(crate) fn layer_norm(py: Python<'_>, x: Any, gamma: Any, beta: Any, axis: is
     submit::object(py, ops::layer_norm(&x, &gamma, &beta, axis, eps, here(py)))
 }
 
+/// Divides by the root of the mean square along an axis, then scales.
+#[pyfunction]
+pub(crate) fn rms_norm(py: Python<'_>, x: Any, gamma: Any, axis: isize, eps: f64) -> PyResult<Py<PyAny>> {
+    let home = home([x, gamma]);
+    let (x, gamma) = (array(x, "rms_norm", home)?, array(gamma, "rms_norm", home)?);
+    submit::object(py, ops::rms_norm(&x, &gamma, axis, eps, here(py)))
+}
+
+/// Normalises each group of channels of each sample to mean 0 and variance 1, then scales and shifts.
+#[pyfunction]
+pub(crate) fn group_norm(
+    py: Python<'_>,
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    groups: usize,
+    eps: f64,
+) -> PyResult<Py<PyAny>> {
+    let name = "group_norm";
+    let home = home([x, gamma, beta]);
+    let (x, gamma, beta) = (array(x, name, home)?, array(gamma, name, home)?, array(beta, name, home)?);
+    submit::object(py, ops::group_norm(&x, &gamma, &beta, groups, eps, here(py)))
+}
+
+/// Normalises each channel of each sample to mean 0 and variance 1, then scales and shifts.
+#[pyfunction]
+pub(crate) fn instance_norm(
+    py: Python<'_>,
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    axis: isize,
+    eps: f64,
+) -> PyResult<Py<PyAny>> {
+    let name = "instance_norm";
+    let home = home([x, gamma, beta]);
+    let (x, gamma, beta) = (array(x, name, home)?, array(gamma, name, home)?, array(beta, name, home)?);
+    submit::object(py, ops::instance_norm(&x, &gamma, &beta, axis, eps, here(py)))
+}
+
+/// Multiplies negative elements by a slope, one for all or one per channel.
+#[pyfunction]
+pub(crate) fn prelu(py: Python<'_>, x: Any, slope: Any) -> PyResult<Py<PyAny>> {
+    let home = home([x, slope]);
+    submit::object(py, ops::prelu(&array(x, "prelu", home)?, &array(slope, "prelu", home)?, here(py)))
+}
+
 /// Normalises every channel to mean 0 and variance 1, then scales and shifts. Returns the result and the mean and
 /// variance used, one element per channel.
 #[pyfunction]
@@ -173,4 +221,26 @@ pub(crate) fn batch_norm(
     let [y, mean, variance] = ops::batch_norm(&x, channels, how, here(py)).map_err(raise)?;
     let flat = |array: &Array| submit::object(py, ops::reshape(array, &[-1], here(py)));
     Ok((submit::object(py, Ok(y))?, flat(&mean)?, flat(&variance)?))
+}
+
+/// Values weighted by the softmax of the scaled products of queries and keys.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "as many as the function of that name takes in Python")]
+pub(crate) fn scaled_dot_product_attention(
+    py: Python<'_>,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Option<Any>,
+    dropout: f64,
+    causal: bool,
+    scale: Option<f64>,
+) -> PyResult<Py<PyAny>> {
+    let name = "scaled_dot_product_attention";
+    let home = home([query, key, value].into_iter().chain(mask));
+    let (query, key, value) = (array(query, name, home)?, array(key, name, home)?, array(value, name, home)?);
+    let mask = mask.map(|mask| array(mask, name, home)).transpose()?;
+    let mask_gradient = is_recording() && mask.as_ref().is_some_and(is_on_tape);
+    let how = AttentionOptions { scale, causal, dropout, training: is_training(), mask_gradient };
+    submit::object(py, ops::scaled_dot_product_attention([&query, &key, &value], mask.as_ref(), how, here(py)))
 }

@@ -53,8 +53,8 @@ mod _forerun {
     use crate::initialise::initialize;
     #[pymodule_export]
     use crate::layers::{
-        activation, batch_norm, dropout, embedding, fully_connected, layer_norm, log_softmax, one_hot, pick,
-        scatter_add, softmax, take,
+        activation, batch_norm, dropout, embedding, fully_connected, group_norm, instance_norm, layer_norm,
+        log_softmax, one_hot, pick, prelu, rms_norm, scaled_dot_product_attention, scatter_add, softmax, take,
     };
     #[pymodule_export]
     use crate::loc::{user_line, user_line_id, work_for_line};

@@ -12,6 +12,9 @@ use std::path::Path;
 /// The folder of the pages about hard parts.
 const INTERNALS: &str = "docs/internals";
 
+/// The folder of the pages about layers.
+const LAYERS: &str = "docs/layers";
+
 /// The page with the table of invariants and the lists of exceptions.
 pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 
@@ -19,8 +22,8 @@ pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 pub(crate) struct Repository {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals`, the table of planted
-    /// faults and the list of modes.
+    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals` and `docs/layers`, the
+    /// table of planted faults and the list of modes.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -46,10 +49,10 @@ impl Repository {
                 paths.insert(table.to_owned());
             }
         }
-        for folder in ["docs", "docs/conformance", "docs/layers", INTERNALS] {
+        for folder in ["docs", "docs/benchmarks", "docs/conformance", "docs/plots", LAYERS, INTERNALS] {
             for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                if folder == INTERNALS {
+                if folder == INTERNALS || folder == LAYERS {
                     documents.push(Source::new(path.clone(), tree::read(&entry.path())?));
                 }
                 paths.insert(path);

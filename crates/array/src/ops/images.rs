@@ -15,8 +15,8 @@ pub fn convolution(x: &Array, weight: &Array, bias: Option<&Array>, window: &Win
     biased(t, y, bias, window)
 }
 
-/// A transposed convolution, plus a bias per channel of the result. Without extents the result is as small as can be, and
-/// `adjust` elements larger.
+/// A transposed convolution, plus a bias per channel of the result. Without extents the result is as small as can be,
+/// and `adjust` elements larger.
 pub fn convolution_transpose(
     x: &Array,
     weight: &Array,

@@ -22,6 +22,8 @@ pub enum Activation {
     Softsign,
     /// `x sigmoid(x)`.
     Silu,
+    /// `x sigmoid(beta x)`.
+    Swish(f64),
     /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
     Gelu,
     /// `x / 2 (1 + erf(x / sqrt(2)))`.
@@ -69,6 +71,9 @@ pub fn activation(kind: Activation, x: &Array, loc: Loc) -> Result<Array> {
         Activation::Softrelu => softrelu(t, x),
         Activation::Softsign => t.two(Point::Divide, x, &t.two(Point::Add, &t.one(Point::Abs, x)?, 1)?),
         Activation::Silu => t.two(Point::Multiply, x, &t.one(Point::Sigmoid, x)?),
+        Activation::Swish(beta) => {
+            t.two(Point::Multiply, x, &t.one(Point::Sigmoid, &t.two(Point::Multiply, x, beta)?)?)
+        }
         Activation::Gelu => {
             let cube = t.two(Point::Multiply, &t.two(Point::Multiply, x, &t.two(Point::Multiply, x, 0.044715)?)?, x)?;
             let inner = t.two(Point::Multiply, &t.two(Point::Add, x, &cube)?, GELU_SCALE)?;
@@ -107,6 +112,18 @@ fn elu(t: Terms, x: &Array, slope: f64) -> Result<Array> {
     let negative = t.choose(&positive, 0, x)?;
     let e = t.one(Point::Expm1, &negative)?;
     t.choose(&positive, x, &t.two(Point::Multiply, &e, slope)?)
+}
+
+/// `x` if positive, else `slope * x`. There is one slope, or one per channel: axis 1, or the only axis.
+pub fn prelu(x: &Array, slope: &Array, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "prelu", loc };
+    let shape = x.shape();
+    let laid = match slope.size() {
+        1 => reshape(slope, &[], loc)?,
+        _ if shape.rank() > 0 => t.lay("slope", slope, &shape, 1.min(shape.rank() - 1))?,
+        _ => return Err(t.value(format!("slope of shape {} does not fit {shape}", slope.shape()))),
+    };
+    t.choose(&t.two(Point::Greater, x, 0)?, x, &t.two(Point::Multiply, x, &laid)?)
 }
 
 /// Sets each element to 0 with probability `p`, else divides it by `1 - p`; elements along `axes` share one draw.

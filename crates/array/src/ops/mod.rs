@@ -3,6 +3,7 @@
 
 mod advanced;
 mod at;
+mod attention;
 mod complex;
 mod create;
 mod foreign;
@@ -25,6 +26,7 @@ mod write;
 
 pub use advanced::{copy_where, count, get_rows, getitem, nonzero, put, setitem, uncounted};
 pub use at::at;
+pub use attention::{AttentionOptions, scaled_dot_product_attention};
 pub(crate) use create::redraw;
 pub use create::{arange, empty, eye, from_host, full, normal, uniform};
 pub use foreign::from_device;
@@ -33,8 +35,10 @@ pub use forerun_ops::convolution::Window;
 pub use forerun_ops::pooling::Pool;
 pub use images::{PoolKind, convolution, convolution_transpose, global_pooling, pooling};
 pub use laid::Item;
-pub use layers::{Activation, activation, dropout, fully_connected, one_hot};
-pub use normalise::{BatchNormOptions, Channels, batch_norm, layer_norm, log_softmax, softmax};
+pub use layers::{Activation, activation, dropout, fully_connected, one_hot, prelu};
+pub use normalise::{
+    BatchNormOptions, Channels, batch_norm, group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax,
+};
 pub use parts::{diagonal, flip, join, repeat, roll, swapaxes, tile, without};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul, sum_of_products};

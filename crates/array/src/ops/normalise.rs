@@ -1,10 +1,10 @@
-//! Composite normalisations: softmax, log-softmax, layer norm and batch norm.
+//! Composite normalisations: softmax, log-softmax, and layer, RMS, group, instance and batch norm.
 
 use crate::Index;
 use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
 use crate::ops::write::in_place_of;
-use crate::ops::{copy, index, mean, routine};
+use crate::ops::{copy, index, mean, reshape, routine};
 use crate::runtime::devices;
 use forerun_base::{Loc, Result};
 use forerun_ops::batch_norm::Apply;
@@ -73,7 +73,7 @@ pub fn layer_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64,
     let (gamma, beta) = laid;
     let axes = [axis as isize];
     let (mean, variance) = moments(t, &x, &axes)?;
-    scaled(t, &x, [&mean, &variance], Some(&gamma), &beta, eps)
+    scaled(t, standardised(t, &x, [&mean, &variance], eps)?, Some(&gamma), &beta)
 }
 
 /// Mean and variance over axes, which are kept with extent 1.
@@ -84,23 +84,64 @@ fn moments(t: Terms, x: &Array, axes: &[isize]) -> Result<(Array, Array)> {
     Ok((centre, variance))
 }
 
-/// `(x - mean) / sqrt(variance + eps) * gamma + beta`.
-fn scaled(
-    t: Terms,
-    x: &Array,
-    [mean, variance]: [&Array; 2],
-    gamma: Option<&Array>,
-    beta: &Array,
-    eps: f64,
-) -> Result<Array> {
+/// `(x - mean) / sqrt(variance + eps)`.
+fn standardised(t: Terms, x: &Array, [mean, variance]: [&Array; 2], eps: f64) -> Result<Array> {
     let deviation = t.one(Point::Sqrt, &t.two(Point::Add, variance, eps)?)?;
     let inverse = t.one(Point::Reciprocal, &deviation)?;
-    let off = t.two(Point::Subtract, x, mean)?;
-    let mut y = t.two(Point::Multiply, &off, &inverse)?;
-    if let Some(gamma) = gamma {
-        y = t.two(Point::Multiply, &y, gamma)?;
+    t.two(Point::Multiply, &t.two(Point::Subtract, x, mean)?, &inverse)
+}
+
+/// `x * gamma + beta`.
+fn scaled(t: Terms, x: Array, gamma: Option<&Array>, beta: &Array) -> Result<Array> {
+    let x = gamma.map_or_else(|| Ok(x.clone()), |gamma| t.two(Point::Multiply, &x, gamma))?;
+    t.two(Point::Add, &x, beta)
+}
+
+/// Divides by the root of the mean square along an axis, then scales by `gamma`, a vector along that axis.
+pub fn rms_norm(x: &Array, gamma: &Array, axis: isize, eps: f64, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "rms_norm", loc };
+    let shape = x.shape();
+    let axis = t.axis(&shape, axis)?;
+    let gamma = t.lay("gamma", gamma, &shape, axis)?;
+    let x = t.float(x)?;
+    let square = mean(&t.one(Point::Square, &x)?, Some(&[axis as isize]), true, loc)?;
+    let root = t.one(Point::Sqrt, &t.two(Point::Add, &square, eps)?)?;
+    t.two(Point::Multiply, &t.two(Point::Divide, &*x, &root)?, &gamma)
+}
+
+/// Normalises to mean 0 and variance 1 in each group of channels (axis 1) of each sample, then scales by `gamma` and
+/// shifts by `beta`, which have one element per channel.
+pub fn group_norm(x: &Array, gamma: &Array, beta: &Array, groups: usize, eps: f64, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "group_norm", loc };
+    let shape = x.shape();
+    t.axis(&shape, 1)?;
+    if groups == 0 || shape[1] % groups != 0 {
+        return Err(t.value(format!("{groups} groups do not divide the channels of {shape}")));
     }
-    t.two(Point::Add, &y, beta)
+    let (gamma, beta) = (t.lay("gamma", gamma, &shape, 1)?, t.lay("beta", beta, &shape, 1)?);
+    let x = t.float(x)?;
+    let extents = |dims: &[usize]| dims.iter().map(|extent| *extent as isize).collect::<Vec<_>>();
+    let each = shape[1..].iter().product::<usize>() / groups;
+    let apart = reshape(&x, &extents(&[shape[0], groups, each]), loc)?;
+    let (mean, variance) = moments(t, &apart, &[2])?;
+    let y = reshape(&standardised(t, &apart, [&mean, &variance], eps)?, &extents(&shape), loc)?;
+    scaled(t, y, Some(&gamma), &beta)
+}
+
+/// Normalises to mean 0 and variance 1 in each channel of each sample, then scales by `gamma` and shifts by `beta`,
+/// vectors along the channel axis. Samples lie along axis 0.
+pub fn instance_norm(x: &Array, gamma: &Array, beta: &Array, axis: isize, eps: f64, loc: Loc) -> Result<Array> {
+    let t = Terms { op: "instance_norm", loc };
+    let shape = x.shape();
+    let axis = t.axis(&shape, axis)?;
+    if axis == 0 || shape.rank() < 3 {
+        return Err(t.value(format!("needs samples, channels and further axes, got axis {axis} of {shape}")));
+    }
+    let (gamma, beta) = (t.lay("gamma", gamma, &shape, axis)?, t.lay("beta", beta, &shape, axis)?);
+    let x = t.float(x)?;
+    let others: Vec<isize> = (1..shape.rank()).filter(|d| *d != axis).map(|d| d as isize).collect();
+    let (mean, variance) = moments(t, &x, &others)?;
+    scaled(t, standardised(t, &x, [&mean, &variance], eps)?, Some(&gamma), &beta)
 }
 
 /// Whether there are kernels for the channels: of one dtype, on a device that has them.
@@ -183,6 +224,6 @@ pub fn batch_norm(x: &Array, channels: Channels<'_>, how: BatchNormOptions, loc:
         return Ok([y, mean, variance]);
     }
     let gamma = (!how.fix_gamma).then_some(&gamma);
-    let y = scaled(t, &x, [&mean, &variance], gamma, &beta, how.eps)?;
+    let y = scaled(t, standardised(t, &x, [&mean, &variance], how.eps)?, gamma, &beta)?;
     Ok([y, mean, variance])
 }

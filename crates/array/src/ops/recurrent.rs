@@ -25,7 +25,7 @@ pub struct RecurrentWeights<'a> {
     pub projection: Option<&'a Array>,
 }
 
-/// What [`recurrent`] does besides its arrays.
+/// Options of [`recurrent`].
 #[derive(Clone, Copy, Debug)]
 pub struct RecurrentOptions {
     /// How the next state is computed.
@@ -38,19 +38,19 @@ pub struct RecurrentOptions {
     pub training: bool,
 }
 
-/// Where a recurrent layer begins: what is left out is zero.
+/// The begin states and lengths of [`recurrent`]; missing states are zero.
 #[derive(Clone, Copy, Default)]
 pub struct RecurrentBegin<'a> {
     /// States, `(layers * directions, batch, state)`.
     pub state: Option<&'a Array>,
     /// Cell states of an LSTM, `(layers * directions, batch, hidden)`.
     pub cell: Option<&'a Array>,
-    /// How many steps of each sequence count.
+    /// The number of steps of each sequence.
     pub lengths: Option<&'a Array>,
 }
 
-/// The outputs of the last layer `(steps, batch, directions * state)`, and the last state of every layer and direction, stacked when they are
-/// asked for.
+/// The outputs of the last layer `(steps, batch, directions * state)`, and the last state of every layer and direction,
+/// stacked when they are asked for.
 pub struct RecurrentResult {
     /// The outputs.
     pub output: Array,
@@ -73,8 +73,8 @@ impl RecurrentResult {
     }
 }
 
-/// A recurrent network of one or more layers over `x`, `(steps, batch, inputs)`; `weights` has one entry for each direction of each
-/// layer, layer by layer. Outputs beyond the length of a sequence are zero.
+/// A recurrent network of one or more layers over `x`, `(steps, batch, inputs)`; `weights` has one entry for each
+/// direction of each layer, layer by layer. Outputs beyond the length of a sequence are zero.
 pub fn recurrent(
     x: &Array,
     weights: &[RecurrentWeights<'_>],
@@ -118,7 +118,7 @@ pub fn recurrent(
     Ok(result)
 }
 
-/// What the scans of all layers and directions have in common.
+/// The arguments that the scans of all layers and directions share.
 struct Scans<'a> {
     t: Terms,
     how: RecurrentOptions,
@@ -130,7 +130,7 @@ struct Scans<'a> {
 type Scanned = (Array, Array, Option<Array>);
 
 impl Scans<'_> {
-    /// Which steps of which sequences count, `(steps, batch, 1)`.
+    /// A mask of the steps within each sequence, `(steps, batch, 1)`.
     fn live(&self, x: &Array, lengths: &Array) -> Result<Array> {
         let (shape, loc) = (x.shape(), self.t.loc);
         if *lengths.shape() != [shape[1]] || lengths.dtype() != DType::I64 {
@@ -175,7 +175,7 @@ impl Scans<'_> {
         }
         let rows = reshape(x, &[(steps * batch) as isize, inputs as isize], loc)?;
         let mut gates = matmul(&rows, &transpose(w.input, None)?, loc)?;
-        // Only a GRU's new gate tells the two biases apart.
+        // Only the new gate of a GRU uses the two biases separately.
         let bias = if mode == RecurrentMode::Gru {
             gates = t.two(Point::Add, &gates, w.input_bias)?;
             w.state_bias.clone()

@@ -1,9 +1,9 @@
-//! How columns, batches and runs of products are cut.
+//! Partitions of columns, batches and sums into blocks and runs.
 
-/// Products that are added up in registers: their factors fit the nearest cache.
+/// The number of products whose sum stays in registers. Their factors fit the level-1 cache.
 pub(super) const RUN: usize = 128;
 
-/// Columns of factors that are computed together, as vectors.
+/// Adjacent columns of factors that the inner loop computes together, as vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) first: usize,
@@ -11,7 +11,7 @@ pub(super) struct Block {
     pub(super) vectors: usize,
 }
 
-/// The blocks of so many columns, of at most `widest` vectors.
+/// Divides `columns` columns into blocks of at most `widest` vectors.
 pub(super) fn blocks(columns: usize, lanes: usize, widest: usize) -> Vec<Block> {
     let block = |first: usize| {
         let count = (columns - first).min(lanes * widest);
@@ -20,12 +20,12 @@ pub(super) fn blocks(columns: usize, lanes: usize, widest: usize) -> Vec<Block> 
     (0..columns).step_by(lanes * widest).map(block).collect()
 }
 
-/// Part `i` of `parts` even parts of `0 .. length`.
+/// Part `i` of `0 .. length`, divided into `parts` even parts.
 pub(super) fn part(length: usize, parts: usize, i: usize) -> std::ops::Range<usize> {
     length * i / parts..length * (i + 1) / parts
 }
 
-/// Runs of at most `most` of `length`, as even as can be: how long the first is.
+/// The length of a run if `length` is divided into the fewest even runs of at most `most`.
 pub(super) fn even_run(length: usize, most: usize) -> usize {
     length.div_ceil(length.div_ceil(most.max(1)).max(1)).max(1)
 }

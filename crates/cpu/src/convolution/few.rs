@@ -1,4 +1,5 @@
-//! Convolutions that make few channels of a group, such as depthwise ones: vectors run along rows of pixels, not along channels.
+//! Convolutions with few output channels per group, such as depthwise ones. Vectors hold adjacent pixels of a row, not
+//! channels.
 
 use super::images::Images;
 use super::memory::{Buffer, Stored};
@@ -9,19 +10,19 @@ use crate::simd::{Set, Work, collect};
 use forerun_base::Team;
 use std::marker::PhantomData;
 
-/// Multiply-adds of a piece of work, about.
+/// The approximate number of multiply-adds of a task.
 const PIECE: usize = 1 << 20;
-/// Vectors of pixels that are computed together.
+/// The number of pixel vectors that a tile has at most.
 const MOST: usize = 4;
 
-/// Windows side by side: where the first begins, the pixel it gives, and how many there are.
+/// Adjacent windows: the offset of the first, the pixel that it computes, and their number.
 struct Segment {
     from: usize,
     row: usize,
     count: usize,
 }
 
-/// Windows that follow each other in the data, and whose pixels are `step` apart.
+/// Groups windows that are adjacent in the data and whose pixels are `step` apart.
 fn segments(spots: &[Spot], step: usize) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::new();
     for spot in spots {
@@ -35,11 +36,11 @@ fn segments(spots: &[Spot], step: usize) -> Vec<Segment> {
     all
 }
 
-/// A run of products for all windows of a phase and one channel that is made.
+/// One run of products, for all windows of a phase and one output channel.
 ///
 /// # Safety
-/// Whoever makes it promises: `x` reaches every window and [`MOST`] vectors more, `factors` has an element for every offset, `apart`
-/// from the last, and `sums` has every pixel.
+/// The constructor guarantees that `x` is readable for every window and [`MOST`] vectors beyond, that `factors` has one
+/// element for every offset, `apart` elements from each other, and that `sums` has an element for every pixel.
 struct Rows<'a, T, V> {
     x: *const T,
     segments: &'a [Segment],
@@ -61,7 +62,7 @@ impl<V: Vector> Work for Rows<'_, V::Elem, V> {
             while at < segment.count {
                 let count = (segment.count - at).min(MOST * V::LANES);
                 let (from, row) = (segment.from + at, segment.row + at * self.step);
-                // SAFETY: whoever made it promised the elements, and the features of the set.
+                // SAFETY: the constructor guarantees the elements, and the caller the processor features.
                 unsafe {
                     match count.div_ceil(V::LANES) {
                         1 => self.tile::<1>(from, row, count),
@@ -78,10 +79,10 @@ impl<V: Vector> Work for Rows<'_, V::Elem, V> {
 
 impl<V: Vector> Rows<'_, V::Elem, V> {
     /// # Safety
-    /// As for the whole; so many windows from here on fit `N` vectors.
+    /// As for [`Rows`]; `count` windows fit `N` vectors.
     #[inline(always)]
     unsafe fn tile<const N: usize>(&self, from: usize, row: usize, count: usize) {
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             let x = self.x.add(from);
             let mut sums = [V::constant(0.0); N];
@@ -115,14 +116,14 @@ impl<V: Vector> Rows<'_, V::Elem, V> {
 }
 
 impl<E: Stored> Images<'_, E> {
-    /// Computes it into `to`, for few channels that are made.
+    /// Computes a convolution with few output channels into `to`.
     pub(super) fn run_few<S: Set, V: Vector<Elem = E::Wide>>(&self, set: S, to: &mut [E], team: &dyn Team) {
         let g = &self.geometry;
         let (channels, made) = self.channels();
         let (pixels, plane) = (self.pixels(), self.phases.padded.plane());
         let step = if self.transposed { g.stride[2] } else { 1 };
         let block = Block { first: 0, count: made, vectors: 1 };
-        // The windows of each phase, the offsets of a run of channels, and how many channels that is.
+        // For each phase: its windows, the offsets of a run of channels, and the number of channels of a run.
         let phases: Vec<(Vec<Segment>, Vec<usize>, usize)> = (self.phases.all.iter())
             .map(|phase| {
                 let run = even_run(channels, RUN / phase.taps.len().max(1));
@@ -142,7 +143,8 @@ impl<E: Stored> Images<'_, E> {
             let (x, sums, factors) = (x.first::<E::Wide>(), sums.first::<E::Wide>(), factors.first::<E::Wide>());
             for i in piece * together..total.min((piece + 1) * together) {
                 let (image, group) = (i / g.groups, i % g.groups);
-                // SAFETY: planes of the group and what follows them; all-zero bits are the float zero.
+                // SAFETY: the buffer holds the planes of the group and the padding after them; zero bytes are the float
+                // 0.
                 unsafe {
                     self.pad::<S, V>(set, image, group, x);
                     x.add(channels * plane).write_bytes(0, beyond);
@@ -150,7 +152,7 @@ impl<E: Stored> Images<'_, E> {
                 for (phase, (segments, offsets, run)) in self.phases.all.iter().zip(&phases) {
                     for first in (0..channels).step_by(*run) {
                         let count = (*run).min(channels - first);
-                        // SAFETY: a line of factors for each product of the run.
+                        // SAFETY: the buffer holds a row of factors for each product of the run.
                         unsafe { self.pack(phase, group, block, first..first + count, factors, made) };
                         for f in 0..made {
                             let rows = Rows::<E::Wide, V> {
@@ -173,7 +175,7 @@ impl<E: Stored> Images<'_, E> {
                     for pixel in 0..pixels {
                         let place =
                             if g.channels_last { pixel * all + channel + f } else { (channel + f) * pixels + pixel };
-                        // SAFETY: a pixel of an image that is no other piece's.
+                        // SAFETY: no other task writes this pixel.
                         unsafe {
                             let sum = sums.add(f * pixels + pixel).read();
                             target.get().add(image * all * pixels + place).write(E::round(sum));

@@ -1,4 +1,4 @@
-//! Convolutions and transposed ones: images in, images out.
+//! Convolutions and transposed convolutions of images.
 
 use super::memory::{self, Buffer, Pad, Planes, Stored};
 use super::phases::{Phase, Phases};
@@ -11,18 +11,19 @@ use forerun_ops::convolution::Geometry;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Multiply-adds of a piece of work, about, and the most pieces.
+/// The approximate number of multiply-adds of a task, and the maximum number of tasks.
 const PIECE: usize = 1 << 22;
 const PIECES: usize = 16;
-/// Pixels that a piece computes together: fewer would read the weight too often, and the sums of more would not fit a cache.
+/// The minimum and maximum number of pixels of a task: with fewer, tasks would read the weight too often; the sums of
+/// more would not fit the cache.
 const FEW: usize = 96;
 const MANY: usize = 768;
-/// Elements between images: so that equal places of them do not share a set of the nearest cache.
+/// Padding between images, in elements, so that equal positions of them do not map to one set of the level-1 cache.
 const SKEW: usize = 80;
-/// Channels of a weight that are packed while the next ones are on their way.
+/// The number of channels of a weight that are packed while the next ones are prefetched.
 const TOGETHER: usize = 16;
 
-/// A convolution of images, or a transposed one.
+/// A convolution of images, or a transposed convolution.
 pub(crate) struct Images<'a, E> {
     pub(super) geometry: Geometry,
     pub(super) transposed: bool,
@@ -31,7 +32,7 @@ pub(crate) struct Images<'a, E> {
     pub(super) phases: Phases,
 }
 
-/// How the work is cut. A function of the geometry.
+/// The partition of the work into tasks. It depends only on the geometry.
 struct Cut {
     images: usize,
     ranges: usize,
@@ -44,19 +45,19 @@ impl Cut {
         let ranges = pixels.div_ceil(MANY).max(1);
         let images = if ranges > 1 { g.batch } else { (g.batch * pixels / FEW).clamp(1, g.batch) };
         let images = images.min(wanted.div_ceil(ranges).max(g.batch * pixels / MANY).clamp(1, images));
-        // Few pixels of many channels: the weight is what is large, so each piece reads its own part of it.
+        // With few pixels and many channels the weight is the largest operand, so each task reads a part of it.
         let images = if blocks >= 4 && g.batch * pixels <= MANY { 1 } else { images };
         let block_groups = wanted.div_ceil(images * ranges * g.groups).clamp(1, blocks);
         Cut { images, ranges, block_groups }
     }
 }
 
-/// The columns of factors in all blocks of a group, padding included.
+/// The number of columns of all blocks of a group, including padding.
 fn columns(blocks: &[Block], lanes: usize) -> usize {
     blocks.iter().map(|block| block.vectors * lanes).sum()
 }
 
-/// A bound on the bytes that a call allocates.
+/// An upper bound on the bytes that a call allocates.
 pub(crate) fn scratch(g: &Geometry, transposed: bool, threads: usize) -> usize {
     let phases = if transposed { Phases::transposed(g) } else { Phases::forward(g) };
     let (from, to) = if transposed { (g.filters, g.channels) } else { (g.channels, g.filters) };
@@ -65,7 +66,7 @@ pub(crate) fn scratch(g: &Geometry, transposed: bool, threads: usize) -> usize {
     let images = all(&[g.batch, g.groups, from.saturating_mul(phases.padded.plane()).saturating_add(SKEW)]);
     let weight = all(&[g.groups, from, taps, to.next_multiple_of(64)]);
     let spots: usize = phases.all.iter().map(|phase| phase.spots.len() + phase.taps.len()).sum();
-    // Images and weight once, and sums, lists and factors of each thread.
+    // Images and weight exist once; sums, lists and factors once per thread.
     let sums = all(&[MANY * 2, 64]).saturating_add(all(&[RUN.max(taps), 64]));
     let own = sums.saturating_add(all(&[g.batch.min(MANY), spots, 2]).min(all(&[MANY * 2, 4])));
     images
@@ -81,19 +82,20 @@ impl<'a, E: Stored> Images<'a, E> {
         Images { geometry, transposed, x, weight, phases }
     }
 
-    /// Channels of a group in what is read and in what is made.
+    /// The number of input and output channels of a group.
     pub(super) fn channels(&self) -> (usize, usize) {
         let g = &self.geometry;
         if self.transposed { (g.filters, g.channels) } else { (g.channels, g.filters) }
     }
 
-    /// Pixels of an image that is made.
+    /// The number of pixels of an output image.
     pub(super) fn pixels(&self) -> usize {
         let g = &self.geometry;
         if self.transposed { g.input } else { g.output }.iter().product()
     }
 
-    /// Elements of the weight from one made channel, read channel and element of the kernel to the next, and the group's first.
+    /// The offset of the group in the weight, and the strides of the weight by output channel, input channel and kernel
+    /// element.
     fn weight_steps(&self, group: usize) -> (usize, usize, usize, usize) {
         let g = &self.geometry;
         let taps: usize = g.kernel.iter().product();
@@ -103,7 +105,7 @@ impl<'a, E: Stored> Images<'a, E> {
         if self.transposed { (first, channel, filter, tap) } else { (first, filter, channel, tap) }
     }
 
-    /// The images that are read.
+    /// The input images.
     fn planes(&self) -> Planes<'a, E> {
         let g = &self.geometry;
         let pixels: usize = self.phases.padded.input.iter().product();
@@ -112,7 +114,7 @@ impl<'a, E: Stored> Images<'a, E> {
         Planes { all: self.x, pixel, channel, image: channels * pixels }
     }
 
-    /// Computes it into `to`.
+    /// Computes the convolution into `to`.
     pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
         &self,
         set: S,
@@ -128,7 +130,7 @@ impl<'a, E: Stored> Images<'a, E> {
         let blocks = blocks(to_channels, V::LANES, WIDEST);
         let cut = Cut::new(g, pixels, blocks.len());
         let of = self.planes();
-        // Images that several pieces read are padded first, and a weight that several pieces read is packed first.
+        // Images that several tasks read are padded first, and a weight that several tasks read is packed first.
         let plain = self.phases.padded.is_plain() && of.pixel == 1 && memory::is_wide::<E>();
         let shared_images = !plain && (cut.block_groups > 1 || cut.ranges > 1);
         let shared_weight = cut.images * cut.ranges > 1;
@@ -138,7 +140,7 @@ impl<'a, E: Stored> Images<'a, E> {
         if shared_images {
             team.split(g.batch * g.groups, &|i| {
                 let (image, group) = (i / g.groups, i % g.groups);
-                // SAFETY: the channels of a group of one image, and planes for them that are no other piece's.
+                // SAFETY: the target has planes for the channels of this group and image, which no other task writes.
                 unsafe {
                     self.pad::<S, V>(set, image, group, padded.get().add(i * image_size));
                 }
@@ -160,7 +162,7 @@ impl<'a, E: Stored> Images<'a, E> {
                     for first in which.clone().step_by(TOGETHER) {
                         let last = which.end.min(first + TOGETHER);
                         self.fetch(group, block, last..which.end.min(last + TOGETHER));
-                        // SAFETY: lines of this block for these channels, which are no other piece's.
+                        // SAFETY: the target has rows for this block and these channels, which no other task writes.
                         unsafe {
                             let to = to.add(first * phase.taps.len() * wide);
                             self.pack(phase, group, block, first..last, to, wide);
@@ -195,7 +197,7 @@ impl<'a, E: Stored> Images<'a, E> {
             } else {
                 let first = own.first::<E::Wide>();
                 for (i, image) in images.clone().enumerate() {
-                    // SAFETY: the channels of a group of one image, and planes for them.
+                    // SAFETY: the target has planes for the channels of this group and image.
                     unsafe { self.pad::<S, V>(set, image, group, first.add(i * image_size)) };
                 }
                 (first.cast_const(), image_size)
@@ -204,7 +206,7 @@ impl<'a, E: Stored> Images<'a, E> {
             let which = part(blocks.len(), cut.block_groups, block_group);
             let weight = shared_weight.then(|| packed.get().cast_const().wrapping_add(group * depth * columns));
             let soon = |block: Block| {
-                // Where the sums will go.
+                // Prefetch the destination of the sums.
                 let first = target.get().cast_const().wrapping_add(images.start * to_channels * g.groups * pixels);
                 let channel = group * to_channels + block.first;
                 for image in 0..if g.channels_last { 0 } else { count } {
@@ -217,7 +219,7 @@ impl<'a, E: Stored> Images<'a, E> {
                 let channels = to_channels * g.groups;
                 let channel = group * to_channels + block.first;
                 for (i, image) in images.clone().enumerate() {
-                    // SAFETY: pixels of an image and channels of a block, which are no other piece's.
+                    // SAFETY: no other task writes these pixels of these channels.
                     unsafe {
                         let from = sums.add(i * range.len() * wide);
                         let to = target.get().add(image * channels * pixels);
@@ -235,10 +237,10 @@ impl<'a, E: Stored> Images<'a, E> {
         });
     }
 
-    /// Copies the channels of a group of one image to planes with zeros around them.
+    /// Copies the channels of a group of one image to zero-padded planes.
     ///
     /// # Safety
-    /// The target must have a plane for each.
+    /// The target must have room for a plane per channel.
     pub(super) unsafe fn pad<S: Set, V: Vector<Elem = E::Wide>>(
         &self,
         set: S,
@@ -252,7 +254,7 @@ impl<'a, E: Stored> Images<'a, E> {
         set.vectorize(Pad::<E, V> { from, of, channels, padded, to, kind: PhantomData });
     }
 
-    /// Sums of some images for each of the blocks, which are handed to `done`.
+    /// Computes the sums of a task for each of the blocks and passes them to `done`.
     fn piece<S: Set, V: Vector<Elem = E::Wide>>(
         &self,
         set: S,
@@ -285,7 +287,7 @@ impl<'a, E: Stored> Images<'a, E> {
             for (phase, (spots, offsets, run)) in self.phases.all.iter().zip(&phases) {
                 if phase.taps.is_empty() {
                     for spot in spots {
-                        // SAFETY: a row of the sums; all-zero bits are the float zero.
+                        // SAFETY: it is a row of the sums; zero bytes are the float 0.
                         unsafe { sums.add(spot.row * wide).write_bytes(0, wide) };
                     }
                     continue;
@@ -300,7 +302,7 @@ impl<'a, E: Stored> Images<'a, E> {
                             factors
                         }
                         None => {
-                            // SAFETY: the lines of a run fit.
+                            // SAFETY: the buffer has room for the rows of a run.
                             unsafe { self.pack(phase, piece.group, *block, first..first + count, own, wide) };
                             let next = first + count;
                             self.fetch(piece.group, *block, next..channels.min(next + run));
@@ -324,23 +326,23 @@ impl<'a, E: Stored> Images<'a, E> {
         }
     }
 
-    /// Asks for the weight of some channels ahead of time.
+    /// Prefetches the weight of some channels.
     fn fetch(&self, group: usize, block: Block, channels: Range<usize>) {
         let (first, made, read, tap) = self.weight_steps(group);
         let taps: usize = self.geometry.kernel.iter().product();
         let from = self.weight.as_ptr().wrapping_add(first + block.first * made + channels.start * read);
         match () {
-            // Filters that each have the elements of a channel together, or channels that have those of a filter together.
+            // The elements of a channel are adjacent within each filter, or those of a filter within each channel.
             _ if tap == 1 && read == taps => memory::prefetch(from, block.count, made, channels.len() * read),
             _ if tap == 1 && made == taps => memory::prefetch(from, channels.len(), read, block.count * made),
             _ => {}
         }
     }
 
-    /// Writes a line of factors for each element of the kernel in a phase, in each of some channels.
+    /// Packs the weight: writes a row of factors for each kernel element of a phase in each of some channels.
     ///
     /// # Safety
-    /// The target must have a line of `wide` elements for each.
+    /// The target must have room for a row of `wide` elements for each.
     pub(super) unsafe fn pack(
         &self,
         phase: &Phase,
@@ -354,7 +356,7 @@ impl<'a, E: Stored> Images<'a, E> {
         let taps = phase.taps.len();
         let from = self.weight.as_ptr().wrapping_add(first + block.first * made);
         let in_order = phase.taps.iter().enumerate().all(|(i, tap)| tap.1 == i);
-        // SAFETY: elements of the weight, and lines that the caller promises.
+        // SAFETY: the indices lie within the weight, and the caller guarantees the rows.
         unsafe {
             if in_order && tap == 1 && read == taps {
                 let from = from.add(channels.start * read);
@@ -373,12 +375,12 @@ impl<'a, E: Stored> Images<'a, E> {
     }
 }
 
-/// Parts that packing a weight is cut into.
+/// The number of tasks that pack the channels of a block.
 fn even_parts(channels: usize) -> usize {
     channels.div_ceil(64).min(8)
 }
 
-/// Some images of one group, and a range of their pixels.
+/// The input of a task: some images of one group, and a range of their pixels.
 struct Piece<T> {
     images: usize,
     range: Range<usize>,
@@ -389,7 +391,7 @@ struct Piece<T> {
 }
 
 impl<T> Piece<T> {
-    /// The windows of a phase in the range, in all images.
+    /// The windows of a phase within the range, in all images.
     fn spots(&self, phase: &Phase) -> Vec<Spot> {
         let first = phase.spots.partition_point(|spot| spot.row < self.range.start);
         let last = phase.spots.partition_point(|spot| spot.row < self.range.end);

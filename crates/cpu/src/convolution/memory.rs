@@ -1,4 +1,4 @@
-//! How operands come into the order that the inner loop reads, and results out of it. Half floats are widened and rounded here.
+//! Packing operands for the inner loop, and writing its results. Half floats are widened and rounded here.
 
 use super::Vector;
 use super::phases::Padded;
@@ -12,9 +12,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Add;
 
-/// An element as it is stored, and the type it is computed in.
+/// A stored element type, and the type that computes with it.
 pub(crate) trait Stored: Element {
-    /// What it is computed in.
+    /// The type of the computation.
     type Wide: Element + Add<Output = Self::Wide>;
     fn widen(self) -> Self::Wide;
     fn round(value: Self::Wide) -> Self;
@@ -39,18 +39,18 @@ stored! {
     BFloat16, f32, BFloat16::to_f32, BFloat16::from_f32;
 }
 
-/// Whether elements are computed in the type they are stored in.
+/// Whether elements are stored in the type of the computation.
 pub(super) fn is_wide<E: Stored>() -> bool {
     TypeId::of::<E>() == TypeId::of::<E::Wide>()
 }
 
-/// Asks for cache lines ahead of time: what lies at so many places, `apart` from each other, each of `count` elements.
+/// Prefetches `count` elements at each of `places` addresses that are `apart` elements from each other.
 #[inline(always)]
 pub(super) fn prefetch<T>(first: *const T, places: usize, apart: usize, count: usize) {
     for place in 0..places {
         let first = first.wrapping_add(place * apart).cast::<i8>();
         for at in (0..count * size_of::<T>()).step_by(LINE * 8) {
-            // SAFETY: a hint, which reads nothing.
+            // SAFETY: a prefetch reads nothing that the program can observe.
             #[cfg(target_arch = "x86_64")]
             unsafe {
                 std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(first.wrapping_add(at));
@@ -61,7 +61,7 @@ pub(super) fn prefetch<T>(first: *const T, places: usize, apart: usize, count: u
     }
 }
 
-/// The most buffers a thread keeps, and the most bytes of each.
+/// The maximum number of buffers that a thread keeps, and the maximum number of bytes of each.
 const KEPT: usize = 4;
 const LARGEST: usize = 8 << 20;
 
@@ -69,15 +69,16 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<MaybeUninit<u64>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Scratch memory of one piece of work. A thread keeps what it gives back: pages that are new cost as much as the work on them.
+/// Scratch memory of a task. A thread keeps returned buffers, because page faults of new memory cost as much as the
+/// work.
 pub(super) struct Buffer(Vec<MaybeUninit<u64>>);
 
 impl Buffer {
-    /// Room for so many elements, of which nothing is known.
+    /// Takes uninitialised memory for `count` elements.
     pub(super) fn take<T: Element>(count: usize) -> Buffer {
         let words = (count * size_of::<T>()).div_ceil(8) + LINE;
         let mut found = SPARE.with_borrow_mut(|spare| {
-            // The smallest that is large enough, or else the largest.
+            // The smallest buffer that is large enough, otherwise the largest.
             let fits = |buffer: &Vec<MaybeUninit<u64>>| (buffer.capacity() < words, buffer.capacity().abs_diff(words));
             let best = (0..spare.len()).min_by_key(|i| fits(&spare[*i]));
             best.map_or_else(Vec::new, |i| spare.swap_remove(i))
@@ -88,20 +89,20 @@ impl Buffer {
         Buffer(found)
     }
 
-    /// Its first element, at a cache line.
+    /// The first element, aligned to a cache line.
     pub(super) fn first<T>(&mut self) -> *mut T {
         let first = self.0.as_mut_ptr();
         first.wrapping_add(first.align_offset(LINE * 8)).cast()
     }
 }
 
-/// Words of a cache line.
+/// The number of 8-byte words of a cache line.
 const LINE: usize = 8;
 
 impl Drop for Buffer {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.0);
-        // A thread that ends has no list any more.
+        // While the thread exits, the list is already destroyed.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             if buffer.capacity() * 8 <= LARGEST && spare.len() < KEPT {
@@ -111,20 +112,20 @@ impl Drop for Buffer {
     }
 }
 
-/// Planes of images, as they are stored.
+/// Images in the layout of the user's array.
 #[derive(Clone, Copy)]
 pub(super) struct Planes<'a, E> {
     pub(super) all: &'a [E],
-    /// Elements from one pixel, channel and image to the next.
+    /// Strides, in elements.
     pub(super) pixel: usize,
     pub(super) channel: usize,
     pub(super) image: usize,
 }
 
-/// Copies channels of an image to planes with zeros around them.
+/// Copies channels of an image to zero-padded planes.
 ///
 /// # Safety
-/// Whoever makes it promises that the image has so many channels, and the target a plane for each.
+/// The constructor guarantees that the image has `channels` channels and that the target has room for a plane of each.
 pub(super) struct Pad<'a, E: Stored, V> {
     /// The first channel of the image.
     pub(super) from: *const E,
@@ -139,16 +140,16 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Work for Pad<'_, E, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: whoever made it promised the elements, and the features of the set.
+        // SAFETY: the constructor guarantees the elements, and the caller the processor features.
         unsafe { if self.of.pixel == 1 { self.rows() } else { self.pixels() } }
     }
 }
 
 impl<E: Stored, V: Vector<Elem = E::Wide>> Pad<'_, E, V> {
-    /// Row by row, where pixels are adjacent.
+    /// Copies row by row, where pixels are adjacent.
     ///
     /// # Safety
-    /// As for the whole.
+    /// As for [`Pad`].
     #[inline(always)]
     unsafe fn rows(&self) {
         let ([depth, height, width], [depth_in, height_in, width_in]) = (self.padded.extents, self.padded.input);
@@ -160,7 +161,7 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Pad<'_, E, V> {
                 for h in 0..height {
                     let (d, h) = (d.wrapping_sub(before[0]), h.wrapping_sub(before[1]));
                     let is_in = d < depth_in && h < height_in;
-                    // SAFETY: a row of the image and one of its plane; the types are the same where they are taken for one another.
+                    // SAFETY: both are rows within the image and its plane; pointers are cast only between equal types.
                     unsafe {
                         if !is_in || width > width_in {
                             let mut at = 0;
@@ -195,15 +196,15 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Pad<'_, E, V> {
         }
     }
 
-    /// Pixel by pixel, where channels are adjacent.
+    /// Copies pixel by pixel, where channels are adjacent.
     ///
     /// # Safety
-    /// As for the whole.
+    /// As for [`Pad`].
     #[inline(always)]
     unsafe fn pixels(&self) {
         let ([_, height, width], [depth_in, height_in, width_in]) = (self.padded.extents, self.padded.input);
         let (plane, before) = (self.padded.plane(), self.padded.before);
-        // SAFETY: elements of the image and of its planes; all-zero bits are the float zero.
+        // SAFETY: the indices lie within the image and its planes; zero bytes are the float 0.
         unsafe {
             self.to.write_bytes(0, self.channels * plane);
             for d in 0..depth_in {
@@ -221,28 +222,28 @@ impl<E: Stored, V: Vector<Elem = E::Wide>> Pad<'_, E, V> {
     }
 }
 
-/// Copies adjacent elements.
+/// Copies and widens adjacent elements.
 ///
 /// # Safety
-/// Both must reach so many.
+/// Both pointers must be valid for `count` elements.
 unsafe fn widen_row<E: Stored>(from: *const E, count: usize, to: *mut E::Wide) {
     for i in 0..count {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: as the caller guarantees.
         unsafe { to.add(i).write(from.add(i).read().widen()) };
     }
 }
 
-/// Writes a matrix that is adjacent along its rows, `apart` from column to column, to rows of columns; the columns up to `wide`
-/// become zero.
+/// Transposes a matrix whose columns are contiguous and `apart` elements from each other into rows of `wide` elements,
+/// padded with zeros.
 ///
 /// # Safety
-/// Both must reach all elements.
+/// Both pointers must be valid for all elements.
 pub(super) unsafe fn transpose_in<E: Stored>(
     (rows, columns): (usize, usize),
     (from, apart): (*const E, usize),
     (to, wide): (*mut E::Wide, usize),
 ) {
-    // SAFETY: the caller's promise is this one; the types are the same where they are taken for one another.
+    // SAFETY: as the caller guarantees; pointers are cast only between equal types.
     unsafe {
         if is_wide::<E>() {
             copy::transpose((rows, columns), (from.cast::<E::Wide>(), apart as isize), (to, wide as isize));
@@ -259,16 +260,17 @@ pub(super) unsafe fn transpose_in<E: Stored>(
     }
 }
 
-/// Writes the first columns of rows that are `wide` apart to columns that are `apart` apart and adjacent along rows.
+/// The reverse of [`transpose_in`]: transposes the first columns of rows of `wide` elements into contiguous columns
+/// that are `apart` elements from each other.
 ///
 /// # Safety
-/// Both must reach all elements.
+/// Both pointers must be valid for all elements.
 pub(super) unsafe fn transpose_out<E: Stored>(
     (rows, columns): (usize, usize),
     (from, wide): (*const E::Wide, usize),
     (to, apart): (*mut E, usize),
 ) {
-    // SAFETY: the caller's promise is this one; the types are the same where they are taken for one another.
+    // SAFETY: as the caller guarantees; pointers are cast only between equal types.
     unsafe {
         if is_wide::<E>() {
             copy::transpose((columns, rows), (from, wide as isize), (to.cast::<E::Wide>(), apart as isize));
@@ -282,10 +284,11 @@ pub(super) unsafe fn transpose_out<E: Stored>(
     }
 }
 
-/// Copies the first columns of rows that are `wide` apart to rows that are `apart` apart.
+/// Copies the first columns of rows that are `wide` elements from each other to rows that are `apart` elements from
+/// each other.
 ///
 /// # Safety
-/// Both must reach all elements.
+/// Both pointers must be valid for all elements.
 pub(super) unsafe fn rows_out<E: Stored>(
     (rows, columns): (usize, usize),
     (from, wide): (*const E::Wide, usize),
@@ -293,23 +296,23 @@ pub(super) unsafe fn rows_out<E: Stored>(
 ) {
     for r in 0..rows {
         for c in 0..columns {
-            // SAFETY: the caller's promise is this one.
+            // SAFETY: as the caller guarantees.
             unsafe { to.add(r * apart + c).write(E::round(from.add(r * wide + c).read())) };
         }
     }
 }
 
-/// The reverse of [`rows_out`], with zeros up to `wide`.
+/// The reverse of [`rows_out`]; pads rows with zeros up to `wide`.
 ///
 /// # Safety
-/// Both must reach all elements.
+/// Both pointers must be valid for all elements.
 pub(super) unsafe fn rows_in<E: Stored>(
     (rows, columns): (usize, usize),
     (from, apart): (*const E, usize),
     (to, wide): (*mut E::Wide, usize),
 ) {
     for r in 0..rows {
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: as the caller guarantees.
         unsafe {
             widen_row(from.add(r * apart), columns, to.add(r * wide));
             to.add(r * wide + columns).write_bytes(0, wide - columns);

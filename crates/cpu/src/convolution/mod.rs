@@ -1,12 +1,13 @@
-//! Convolutions as products whose left operand is read by a list of offsets.
+//! Convolutions as matrix products whose left operand is read through a list of offsets, without an im2col matrix.
 //!
-//! All three ops compute `made[p][f] = sum over k of x[from[p] + offset[k]] * factors[k][f]`. In a convolution `p` is a window, `k` an
-//! element of it in all channels, and the factors are the weight. In a transposed convolution the windows fall into phases by
-//! their remainder modulo the stride, each with its part of the kernel. In the gradient of a weight `p` is an element of the
-//! kernel in one channel, `k` is a window, and the factors are what flows back. So no matrix of windows is ever written.
+//! All three ops compute `result[p][f] = sum over k of x[from[p] + offset[k]] * factors[k][f]`. In a convolution `p` is
+//! a window, `k` a kernel element of an input channel, and the factors are the weight. In a transposed convolution the
+//! windows are grouped into phases by their remainder modulo the stride; each phase uses a part of the kernel. In the
+//! gradient of a weight `p` is a kernel element of an input channel, `k` is a window, and the factors are the gradient
+//! of the result.
 //!
-//! Invariant: how work is cut and in which order sums are added follow from the shapes and the instruction set, not from the team.
-//! Runs of about 128 products are added one after another, and the sums of runs are added in their order.
+//! Invariant: the partition of the work and the order of additions depend on the shapes and the instruction set, not on
+//! the number of threads. Runs of about 128 products are summed sequentially, and the sums of runs are added in order.
 
 mod blocks;
 mod few;

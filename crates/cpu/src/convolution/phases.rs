@@ -1,36 +1,36 @@
-//! Where windows lie: lists of offsets into images with zeros around them.
+//! The positions of windows: lists of offsets into zero-padded images.
 
 use super::tile::Spot;
 use forerun_ops::convolution::Geometry;
 
-/// Images with zeros around them, one plane per channel.
+/// The extents of zero-padded images, one plane per channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padded {
-    /// Extents of the images themselves.
+    /// Extents without padding.
     pub(super) input: [usize; 3],
-    /// Zeros before them.
+    /// Padding before the image along each axis.
     pub(super) before: [usize; 3],
-    /// Extents with zeros.
+    /// Extents with padding.
     pub(super) extents: [usize; 3],
 }
 
 impl Padded {
-    /// Elements of a plane.
+    /// The number of elements of a plane.
     pub(super) fn plane(&self) -> usize {
         self.extents.iter().product()
     }
 
-    /// Whether there are no zeros at all.
+    /// Whether there is no padding.
     pub(super) fn is_plain(&self) -> bool {
         self.extents == self.input
     }
 }
 
-/// Windows that have the same elements of the kernel.
+/// Windows that use the same kernel elements.
 pub(super) struct Phase {
-    /// Offset within a window, and number of the kernel's element.
+    /// The offset within a window, and the index of the kernel element.
     pub(super) taps: Vec<(usize, usize)>,
-    /// Where each window begins in a plane, and the pixel of the result that it gives; in the order of pixels.
+    /// The offset of each window in a plane, and the pixel that it computes; in the order of pixels.
     pub(super) spots: Vec<Spot>,
 }
 
@@ -41,7 +41,7 @@ struct AxisPhase {
     places: Vec<(usize, usize)>,
 }
 
-/// The images that windows lie in, and the phases. Phases may have no taps; those windows are zero.
+/// The padded extents of the input, and the phases. The result of a phase without taps is zero.
 pub(super) struct Phases {
     pub(super) padded: Padded,
     pub(super) all: Vec<Phase>,
@@ -58,7 +58,7 @@ impl Phases {
         Phases::join([0, 1, 2].map(|a| vec![axis(a)]), g.input, g.padding, [0, 1, 2].map(needed), (g.kernel, g.output))
     }
 
-    /// Windows over the result of a convolution, one for each pixel of its data.
+    /// Windows over the result of a convolution, one for each pixel of its input.
     pub(super) fn transposed(g: &Geometry) -> Phases {
         let lead = |a: usize| (g.kernel[a] - 1) * g.dilation[a] / g.stride[a];
         let axis = |a: usize| {

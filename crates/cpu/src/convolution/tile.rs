@@ -1,11 +1,12 @@
-//! The inner loop: six rows by up to four vectors of columns stay in registers while a run of products is added to them.
+//! The inner loop: sums of six rows by up to four vectors of columns stay in registers while a run of products is
+//! added.
 
 use crate::routine::call::Element;
 use crate::simd::{Memory, Work, collect};
 use forerun_ops::NumFloat;
 use std::marker::PhantomData;
 
-/// Rows that are computed together: with four vectors of columns each they fill 24 registers.
+/// The number of rows of a tile: with four vectors of columns each, the sums take 24 registers.
 pub(super) const ROWS: usize = 6;
 
 /// A vector of floats.
@@ -13,7 +14,7 @@ pub(crate) trait Vector: NumFloat + Memory<Elem: Element> {}
 
 impl<V: NumFloat + Memory<Elem: Element>> Vector for V {}
 
-/// A row of what is computed: where its elements of the left operand begin, and its number.
+/// A row of the result: the offset of its elements in the left operand, and its index.
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     pub(super) from: usize,
@@ -23,8 +24,9 @@ pub(super) struct Spot {
 /// One run of products for many rows and one block of columns.
 ///
 /// # Safety
-/// Whoever makes it promises: `x` reaches every `from + offset`, `factors` has a line of `vectors` vectors for every offset,
-/// `sums` has such a line for every row, and nobody else touches those lines meanwhile.
+/// The constructor guarantees that `x` is readable at every `from + offset`, that `factors` has a row of `vectors`
+/// vectors for every offset, that `sums` has such a row for every row of the result, and that nothing else accesses
+/// those rows meanwhile.
 pub(super) struct Strip<'a, V: Memory> {
     pub(super) x: *const V::Elem,
     pub(super) spots: &'a [Spot],
@@ -32,7 +34,7 @@ pub(super) struct Strip<'a, V: Memory> {
     pub(super) factors: *const V::Elem,
     pub(super) sums: *mut V::Elem,
     pub(super) vectors: usize,
-    /// Whether the sums are added to, else written.
+    /// Whether to add to the sums instead of overwriting them.
     pub(super) adds: bool,
     pub(super) kind: PhantomData<V>,
 }
@@ -41,7 +43,7 @@ impl<V: Vector> Work for Strip<'_, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: whoever made it promised the elements, and the features of the set.
+        // SAFETY: the constructor guarantees the elements, and the caller the processor features.
         unsafe {
             match self.vectors {
                 1 => self.all::<1>(),
@@ -55,13 +57,14 @@ impl<V: Vector> Work for Strip<'_, V> {
 
 impl<V: Vector> Strip<'_, V> {
     /// # Safety
-    /// As for the strip, which has `N` vectors.
+    /// As for [`Strip`], which has `N` vectors.
     #[inline(always)]
     unsafe fn all<const N: usize>(&self) {
         let mut rest = [V::constant(0.0); N];
         let whole = self.spots.len() - self.spots.len() % ROWS;
         let mut first = 0;
-        // SAFETY: the caller's promise is that of each tile; rows that are not there repeat the last one and are stored aside.
+        // SAFETY: the caller guarantees the elements of every tile. Missing rows of the last tile read the last row
+        // again and are stored to a local array.
         unsafe {
             while first < whole {
                 let spots = self.spots.as_ptr().add(first);
@@ -83,10 +86,10 @@ impl<V: Vector> Strip<'_, V> {
     }
 
     /// # Safety
-    /// As for the strip; the addresses are those of rows.
+    /// As for [`Strip`]; the pointers are those of its rows.
     #[inline(always)]
     unsafe fn tile<const N: usize>(&self, from: [*const V::Elem; ROWS], to: [*mut V::Elem; ROWS]) {
-        // SAFETY: the caller promises the elements.
+        // SAFETY: the caller guarantees the elements.
         unsafe {
             let mut sums = [[V::constant(0.0); N]; ROWS];
             let mut factors = self.factors;

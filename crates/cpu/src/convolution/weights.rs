@@ -1,4 +1,4 @@
-//! What flows back to a weight: sums over all windows.
+//! The gradient of a convolution for its weight: sums over all windows.
 
 use super::memory::{self, Buffer, Pad, Planes, Stored};
 use super::phases::Phases;
@@ -10,11 +10,11 @@ use forerun_base::Team;
 use forerun_ops::convolution::Geometry;
 use std::marker::PhantomData;
 
-/// The pieces that the work is cut into, about.
+/// The approximate number of tasks.
 const PIECES: usize = 8;
-/// Multiply-adds of a piece, at least.
+/// The minimum number of multiply-adds of a task.
 const PIECE: usize = 1 << 22;
-/// Windows of a part of the batch, at least.
+/// The minimum number of windows of a part of the batch.
 const FEW: usize = 128;
 
 /// The gradient of a weight.
@@ -25,14 +25,14 @@ pub(crate) struct Weights<'a, E> {
     phases: Phases,
 }
 
-/// Parts of the batch whose sums are added at the end. A function of the geometry.
+/// The number of parts of the batch whose sums are added at the end. It depends only on the geometry.
 fn batch_parts(g: &Geometry, blocks: usize) -> usize {
     let pixels: usize = g.output.iter().product();
     let wanted = (g.work() / PIECE).clamp(1, PIECES).div_ceil(blocks * g.groups);
     wanted.min(g.batch * pixels / FEW).clamp(1, g.batch.max(1))
 }
 
-/// A bound on the bytes that a call allocates.
+/// An upper bound on the bytes that a call allocates.
 pub(crate) fn scratch(g: &Geometry, threads: usize) -> usize {
     let all = |parts: &[usize]| parts.iter().copied().fold(8, usize::saturating_mul);
     let plane = Phases::forward(g).padded.plane();
@@ -50,7 +50,7 @@ impl<'a, E: Stored> Weights<'a, E> {
         Weights { geometry, grad, x, phases: Phases::forward(&geometry) }
     }
 
-    /// Computes it into `to`.
+    /// Computes the gradient into `to`.
     pub(crate) fn run<S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
         &self,
         set: S,
@@ -81,7 +81,7 @@ impl<'a, E: Stored> Weights<'a, E> {
                 pad(i / g.groups, i % g.groups, images.get().wrapping_add(i * image_size));
             });
         }
-        // A row for each element of the kernel in each channel, in the order of the weight.
+        // One row for each kernel element of each channel, in the order of the weight.
         let taps = phase.taps.len();
         let depth = g.channels * taps;
         let spots: Vec<Spot> = (0..depth)
@@ -129,7 +129,7 @@ impl<'a, E: Stored> Weights<'a, E> {
                     let (image, place) = (at / pixels, at % pixels);
                     let count = (pixels - place).min(last - at);
                     offsets.extend(phase.spots[place..place + count].iter().map(|spot| image * step + spot.from));
-                    // SAFETY: pixels of one image and channels of a block, and a line of factors for each pixel.
+                    // SAFETY: the pixels lie within one image, and the buffer has a row of factors for each.
                     unsafe {
                         let to = factors.add((at - first) * wide);
                         self.factors(
@@ -167,10 +167,10 @@ impl<'a, E: Stored> Weights<'a, E> {
                 let of_part = |number: usize| {
                     sums.get().wrapping_add((number * g.groups + group) * part_size + block.first * depth)
                 };
-                // SAFETY: the rows of a block in every part, which this piece alone touches now.
+                // SAFETY: only this task accesses the rows of this block now.
                 let total = unsafe { std::slice::from_raw_parts_mut(of_part(0), depth * wide) };
                 for number in 1..parts {
-                    // SAFETY: as above; it is another part.
+                    // SAFETY: as above; the parts do not overlap.
                     let other = unsafe { std::slice::from_raw_parts(of_part(number), depth * wide) };
                     total.iter_mut().zip(other).for_each(|(total, other)| *total = *total + *other);
                 }
@@ -179,11 +179,11 @@ impl<'a, E: Stored> Weights<'a, E> {
         }
     }
 
-    /// Writes a line of what flows back for each of some pixels of an image.
+    /// Packs the gradient of the result: writes a row of factors for each of some pixels of an image.
     ///
     /// # Safety
-    /// They must be pixels and channels of the gradient, and `to` must have the lines.
-    #[expect(clippy::too_many_arguments, reason = "which pixels, which channels, and where to")]
+    /// The pixels and channels must lie within the gradient, and `to` must have room for the rows.
+    #[expect(clippy::too_many_arguments, reason = "a range of pixels, a range of channels, and a target")]
     unsafe fn factors(
         &self,
         image: usize,
@@ -198,7 +198,7 @@ impl<'a, E: Stored> Weights<'a, E> {
         let pixels: usize = g.output.iter().product();
         let filters = g.filters * g.groups;
         let from = self.grad.as_ptr().wrapping_add(image * filters * pixels);
-        // SAFETY: the caller's promise is this one.
+        // SAFETY: as the caller guarantees.
         unsafe {
             if g.channels_last {
                 memory::rows_in((count, channels), (from.add(place * filters + channel), filters), (to, wide));
@@ -208,11 +208,11 @@ impl<'a, E: Stored> Weights<'a, E> {
         }
     }
 
-    /// Writes the sums of some filters to the result.
+    /// Writes the sums of a range of filters to the result.
     fn write(&self, group: usize, first: usize, count: usize, (sums, wide): (*mut E::Wide, usize), to: *mut E) {
         let g = &self.geometry;
         let depth = g.channels * g.kernel.iter().product::<usize>();
-        // SAFETY: rows of the sums, and filters of the result that are no other piece's.
+        // SAFETY: the rows lie within the sums, and no other task writes these filters.
         unsafe {
             let to = to.add((group * g.filters + first) * depth);
             memory::transpose_out((depth, count), (sums.cast_const(), wide), (to, depth));

@@ -1,7 +1,7 @@
-//! Batch normalisation: sums over channels, and one pass that applies them.
+//! Batch normalisation: a pass that sums each channel, and a pass that normalises.
 //!
-//! Invariant: a channel's elements are added in runs of adjacent ones, in vectors, and the sums of runs in double precision in their
-//! order; so the bits do not depend on the team.
+//! Invariant: runs of adjacent elements of a channel are summed in vectors, and the sums of runs are added in order in
+//! float64. The bits therefore do not depend on the number of threads.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
@@ -12,12 +12,13 @@ use forerun_ops::{BatchNorm, Num, NumFloat, NumSigned};
 use forerun_plan::RoutineCall;
 use std::marker::PhantomData;
 
-/// Elements of a piece of work, about.
+/// The approximate number of elements of a task.
 const PIECE: usize = 1 << 15;
-/// The longest run of elements that are added in vectors, and the rows of channels that are.
+/// The maximum number of elements of a run that is summed in the dtype of the data; and of rows, if channels are the
+/// last axis.
 const RUN: usize = 2048;
 const ROWS: usize = 64;
-/// Channels that are worked on together where they are the last axis.
+/// The number of channels of a task, if channels are the last axis.
 const TOGETHER: usize = 64;
 
 impl HostKernel for BatchNorm {
@@ -30,17 +31,17 @@ impl HostKernel for BatchNorm {
     }
 
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
-        // A scale for each channel, and sums of some.
+        // A scale for each channel, and sums of the channels of a task.
         call.inputs[0].1.size().min(call.out.1.size()).saturating_mul(16).saturating_add(threads * TOGETHER * 64)
     }
 }
 
-/// A vector of floats that are numbers of their own.
+/// A vector whose elements are floats.
 trait Vector: NumFloat + Memory<Elem: Float> + 'static {}
 
 impl<V: NumFloat + Memory<Elem: Float> + 'static> Vector for V {}
 
-/// A float.
+/// A float type with conversions to and from float64.
 trait Float: Element + NumFloat {
     fn wide(self) -> f64;
     fn narrow(value: f64) -> Self;
@@ -64,7 +65,7 @@ impl Float for f64 {
     }
 }
 
-/// What is done with channels.
+/// A pass over the channels.
 trait Kernel {
     fn run<S: Set, V: Vector>(set: S, args: &Args<'_>, team: &dyn Team);
 }
@@ -81,20 +82,21 @@ fn dispatch<K: Kernel>(args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// What is added up of elements and what flows back: no closure, which might be compiled without the set's features.
+/// The term of a sum, computed from the gradient and the data. Not a closure, which might be compiled without the
+/// instruction set's features.
 trait Term<V>: Copy {
     fn of(self, grad: V, x: V) -> V;
 }
 
-/// What flows back, or the elements themselves.
+/// The gradient, or the data itself.
 #[derive(Clone, Copy)]
 struct Plain;
 
-/// Squares of what elements are off.
+/// Squared deviations from the mean.
 #[derive(Clone, Copy)]
 struct SquareOff<V>(V);
 
-/// What flows back, times what elements are off.
+/// The gradient times the deviation from the mean.
 #[derive(Clone, Copy)]
 struct TimesOff<V>(V);
 
@@ -120,16 +122,16 @@ impl<V: Vector> Term<V> for TimesOff<V> {
     }
 }
 
-/// Adds up the terms of adjacent elements.
+/// Sums the terms of adjacent elements.
 ///
 /// # Safety
-/// Both must reach `count` elements.
+/// Both pointers must be valid for `count` elements.
 #[inline(always)]
 unsafe fn run_sum<V: Vector>(grad: *const V::Elem, x: *const V::Elem, count: usize, term: impl Term<V>) -> f64 {
     let mut sums = [V::constant(0.0); 4];
     let mut total = 0.0;
     let mut at = 0;
-    // SAFETY: whole vectors, then what is left; the lanes of a vector fit the largest one.
+    // SAFETY: it reads whole vectors and then the remaining elements; the array has room for the largest vector.
     unsafe {
         while at + 4 * V::LANES <= count {
             for (j, sum) in sums.iter_mut().enumerate() {
@@ -158,7 +160,7 @@ unsafe fn run_sum<V: Vector>(grad: *const V::Elem, x: *const V::Elem, count: usi
     total
 }
 
-/// How the elements of channels lie: rows of `channels` runs of `inner` elements.
+/// The layout of the data: `rows` rows of `channels` runs of `inner` elements.
 #[derive(Clone, Copy)]
 struct Lie {
     rows: usize,
@@ -172,20 +174,20 @@ impl Lie {
         Lie { rows, channels, inner }
     }
 
-    /// How many channels a piece has.
+    /// The number of channels of a task.
     fn together(&self) -> usize {
         if self.inner == 1 { TOGETHER } else { (PIECE / (self.rows * self.inner)).clamp(1, self.channels) }
     }
 }
 
-/// Two sums for each of some channels, of which the second may depend on what the first gave.
+/// Two sums for each of some channels; the second may depend on the first.
 struct Channels<'a, V: Memory> {
     lie: Lie,
     first: usize,
     count: usize,
     grad: &'a [V::Elem],
     x: &'a [V::Elem],
-    /// Means, or none: then the first sum gives them, and the second is of squares.
+    /// The means. Without them, the first sum gives the means, and the second sums squared deviations.
     means: Option<&'a [V::Elem]>,
     to: *mut V::Elem,
     kind: PhantomData<V>,
@@ -195,7 +197,7 @@ impl<V: Vector> Work for Channels<'_, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         if self.lie.inner == 1 { self.columns() } else { unsafe { self.runs() } }
     }
 }
@@ -203,7 +205,7 @@ impl<V: Vector> Work for Channels<'_, V> {
 impl<V: Vector> Channels<'_, V> {
     #[inline(always)]
     fn write(&self, channel: usize, first: f64, second: f64) {
-        // SAFETY: two rows of so many channels, and this one is no other piece's.
+        // SAFETY: the result has two rows of `channels` elements, and no other task writes this channel.
         unsafe {
             self.to.add(channel).write(V::Elem::narrow(first));
             self.to.add(self.lie.channels + channel).write(V::Elem::narrow(second));
@@ -223,9 +225,9 @@ impl<V: Vector> Channels<'_, V> {
             let mut at = 0;
             while at < inner {
                 let count = RUN.min(inner - at);
-                // SAFETY: elements of a channel.
+                // SAFETY: the run lies within the channel.
                 let (grad, x) = unsafe { (self.grad.as_ptr().add(first + at), self.x.as_ptr().add(first + at)) };
-                // SAFETY: as above; the caller promises the features.
+                // SAFETY: as above; the caller guarantees the processor features.
                 total += unsafe { run_sum::<V>(grad, x, count, term) };
                 at += count;
             }
@@ -239,17 +241,17 @@ impl<V: Vector> Channels<'_, V> {
     unsafe fn runs(&self) {
         let count = (self.lie.rows * self.lie.inner) as f64;
         for channel in self.first..self.first + self.count {
-            // SAFETY: the caller promises the features.
+            // SAFETY: the caller guarantees the processor features.
             let total = unsafe { self.channel(channel, Plain) };
             match self.means {
                 Some(means) => {
-                    // SAFETY: the caller promises the features.
+                    // SAFETY: the caller guarantees the processor features.
                     let products = unsafe { self.channel(channel, TimesOff(V::splat(means[channel]))) };
                     self.write(channel, total, products);
                 }
                 None => {
                     let mean = V::Elem::narrow(total / count);
-                    // SAFETY: the caller promises the features.
+                    // SAFETY: the caller guarantees the processor features.
                     let squares = unsafe { self.channel(channel, SquareOff(V::splat(mean))) };
                     self.write(channel, mean.wide(), squares / count);
                 }
@@ -257,7 +259,7 @@ impl<V: Vector> Channels<'_, V> {
         }
     }
 
-    /// The sums of the terms of channels that lie side by side.
+    /// The sums of the terms of adjacent channels.
     #[inline(always)]
     fn column_sums(&self, means: &[V::Elem; TOGETHER], which: usize) -> [f64; TOGETHER] {
         let mut totals = [0.0; TOGETHER];
@@ -344,7 +346,7 @@ impl Kernel for Applied {
         };
         let scales: Vec<V::Elem> = (0..lie.channels).map(scale).collect();
         let to = Shared(args.output::<V::Elem>().as_mut_ptr());
-        // Runs of one channel, or rows of all.
+        // A run is a part of one channel, or a row of all channels.
         let run = if lie.inner == 1 { lie.channels } else { lie.inner };
         let runs = x.len() / run;
         let together = (PIECE / run).max(1);
@@ -357,7 +359,7 @@ impl Kernel for Applied {
     }
 }
 
-/// Runs that are scaled and shifted.
+/// Normalises, scales and shifts a range of runs.
 struct Stretch<'a, V: Memory> {
     lie: Lie,
     which: std::ops::Range<usize>,
@@ -378,12 +380,13 @@ impl<V: Vector> Work for Stretch<'_, V> {
             let channel = if self.lie.inner == 1 { 0 } else { number % self.lie.channels };
             let splat: [V; 3] = {
                 let of = [self.means[channel], self.scales[channel], self.beta[channel]];
-                // SAFETY: the caller promises the features.
+                // SAFETY: the caller guarantees the processor features.
                 collect(|i| unsafe { V::splat(of[i]) })
             };
             for at in (0..self.run).step_by(V::LANES) {
                 let left = (self.run - at).min(V::LANES);
-                // SAFETY: elements of a run, and of the vectors if it is a row of all channels; nobody else writes it.
+                // SAFETY: the elements lie within the run, and a row of all channels is as long as the parameters. No
+                // other task writes the run.
                 unsafe {
                     let from = self.x.as_ptr().add(number * self.run + at);
                     let load =

@@ -45,7 +45,8 @@ fn run(kind: Convolution, args: &Args<'_>, team: &dyn Team) -> Result<()> {
     Ok(())
 }
 
-/// With as many vectors in registers as an instruction set has room for: 24 of 32, or 12 of 16.
+/// Dispatches with the tile width that fills the registers of the instruction set: sums take 24 of 32 registers, or 12
+/// of 16.
 fn singles<E: Stored<Wide = f32>>(kind: Convolution, geometry: Geometry, args: &Args<'_>, team: &dyn Team) {
     match args.isa {
         Isa::Baseline => with::<E, _, <Baseline as Set>::F32, 1>(Baseline, kind, geometry, args, team),
@@ -58,7 +59,7 @@ fn singles<E: Stored<Wide = f32>>(kind: Convolution, geometry: Geometry, args: &
     }
 }
 
-/// The same for vectors of two registers each.
+/// The same for float64, whose vectors take two registers each.
 fn doubles(kind: Convolution, geometry: Geometry, args: &Args<'_>, team: &dyn Team) {
     match args.isa {
         Isa::Baseline => with::<f64, _, <Baseline as Set>::F64, 1>(Baseline, kind, geometry, args, team),
@@ -84,7 +85,7 @@ fn with<E: Stored, S: Set, V: Vector<Elem = E::Wide>, const WIDEST: usize>(
     }
     let (a, b) = (args.input::<E>(0), args.input::<E>(1));
     if geometry.work() == 0 {
-        // A sum of nothing.
+        // Sums without terms are zero.
         return to.fill(E::default());
     }
     match kind {

@@ -1,7 +1,7 @@
-//! Losses over alignments, one sequence at a time, in double precision.
+//! The CTC loss: one task per sequence, computed in float64.
 //!
-//! The states of an alignment are the labels with a blank before, between and after them. A state is reached from itself, from the one before, and
-//! past a blank from the label before that, if the two differ.
+//! The states of an alignment are the labels, with a blank before, between and after them. A state is reached from
+//! itself, from the state before it, and, if it is a label that differs from the label before, from that label.
 
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, Element, HostKernel};
@@ -60,7 +60,7 @@ fn losses<T: Element>(args: &Args<'_>, team: &dyn Team, widen: fn(T) -> f64, rou
         }
         let mut slopes = vec![0.0; length * classes];
         let made = align(&logs, classes, own, blank, &mut slopes);
-        // SAFETY: each sequence has a loss and rows of its own.
+        // SAFETY: tasks write the loss and the rows of different sequences.
         unsafe {
             loss.get().add(n).write(round(made));
             for (t, row) in slopes.chunks_exact(classes).enumerate() {
@@ -72,14 +72,14 @@ fn losses<T: Element>(args: &Args<'_>, team: &dyn Team, widen: fn(T) -> f64, rou
     Ok(())
 }
 
-/// The logarithm of a sum, from logarithms.
+/// `log(exp(a) + exp(b))`, without overflow.
 fn log_add(a: f64, b: f64) -> f64 {
     let (more, less) = if a > b { (a, b) } else { (b, a) };
     if less == f64::NEG_INFINITY { more } else { more + (less - more).exp().ln_1p() }
 }
 
-/// The loss of one sequence, from the logarithms of its probabilities; `slopes` gets its gradient by the activations, zero if no
-/// alignment is possible.
+/// The loss of one sequence, from the logarithms of its probabilities. Writes the gradient for the activations to
+/// `slopes`: zero if no alignment is possible.
 fn align(logs: &[f64], classes: usize, labels: &[i64], blank: i64, slopes: &mut [f64]) -> f64 {
     const NEVER: f64 = f64::NEG_INFINITY;
     let (steps, states) = (logs.len() / classes, 2 * labels.len() + 1);
@@ -88,7 +88,7 @@ fn align(logs: &[f64], classes: usize, labels: &[i64], blank: i64, slopes: &mut 
     if steps == 0 {
         return if labels.is_empty() { 0.0 } else { f64::INFINITY };
     }
-    // Alignments that reach a state at a step, and those that lead on from it to the end.
+    // Forward and backward variables: log-probabilities of alignments up to a state at a step, and from it to the end.
     let (mut to, mut from) = (vec![NEVER; steps * states], vec![NEVER; steps * states]);
     for state in 0..states.min(2) {
         to[state] = logs[class(state)];

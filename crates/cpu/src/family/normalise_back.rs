@@ -69,7 +69,7 @@ impl<V: Vector, const LOG: bool> Work for Rows<V, LOG> {
     #[inline(always)]
     unsafe fn run(self) {
         for row in 0..self.rows {
-            // SAFETY: whoever made it promised so many rows and the features.
+            // SAFETY: the constructor guarantees the rows and the processor features.
             unsafe {
                 let at = row * self.count;
                 let (y, grad, to) = (self.y.add(at), self.grad.add(at), self.to.add(at));

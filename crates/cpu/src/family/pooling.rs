@@ -1,6 +1,7 @@
 //! Pooling. Half floats are computed in single precision and rounded once.
 //!
-//! Invariant: an image is one thread's, and each window is reduced in the order of its elements; so the bits do not depend on the team.
+//! Invariant: one thread computes an image, and reduces each window in the order of its elements. The bits therefore do
+//! not depend on the number of threads.
 
 use crate::convolution::Stored;
 use crate::pointwise::Shared;
@@ -12,7 +13,7 @@ use forerun_ops::pooling::{Pool, Span, Windows};
 use forerun_plan::RoutineCall;
 use std::ops::{Add, Mul};
 
-/// Elements of a piece of work, about.
+/// The approximate number of elements of a task.
 const PIECE: usize = 1 << 15;
 
 impl HostKernel for Pooling {
@@ -28,7 +29,8 @@ impl HostKernel for Pooling {
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
         let windows = windows(*self, call);
         let spans: usize = windows.spans.iter().map(Vec::len).sum();
-        // Lists of windows, and a line of sums and of places for each thread; halves are added up in an image of their own.
+        // Lists of windows, and for each thread a row of sums and of positions. Half floats are summed in a separate
+        // image.
         let image = windows.input.iter().product::<usize>().saturating_mul(windows.inner);
         spans.saturating_mul(48).saturating_add(image.saturating_mul(16).saturating_mul(threads))
     }
@@ -51,7 +53,7 @@ fn run(kind: Pooling, args: &Args<'_>, team: &dyn Team) -> Result<()> {
 
 /// An element of an image.
 trait Pixel: Stored<Wide: PartialOrd + Mul<Output = Self::Wide>> {
-    /// One over a count.
+    /// The reciprocal of a count.
     fn inverse(count: usize) -> Self::Wide;
 }
 
@@ -85,7 +87,7 @@ fn each<E: Pixel>(kind: Pooling, args: &Args<'_>, team: &dyn Team) {
     let (windows, divides, isa) = (&windows, pool.divisor > 0, args.isa);
     team.split(windows.outer.div_ceil(together), &|piece| {
         for image in piece * together..windows.outer.min((piece + 1) * together) {
-            // SAFETY: an image of the result, which is no other piece's.
+            // SAFETY: no other task writes this image of the result.
             let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(image * to_size), to_size) };
             let from = &first[image * from_size..(image + 1) * from_size];
             let keys = if kind == Pooling::Max || kind == Pooling::MaxBack {
@@ -99,7 +101,7 @@ fn each<E: Pixel>(kind: Pooling, args: &Args<'_>, team: &dyn Team) {
     });
 }
 
-/// One image: all of its channels if they are last, else one.
+/// One image: with all of its channels if they are the last axis, otherwise one channel.
 struct Image<'a, E> {
     kind: Pooling,
     windows: &'a Windows,
@@ -131,13 +133,13 @@ impl<E: Pixel> Work for Image<'_, E> {
 type Box3 = [Span; 3];
 
 impl<E: Pixel> Image<'_, E> {
-    /// Channels that lie together; known when this is compiled if it is one.
+    /// The number of adjacent channels; a constant if it is one.
     #[inline(always)]
     fn inner<const ONE: usize>(&self) -> usize {
         if ONE == 1 { 1 } else { self.windows.inner }
     }
 
-    /// The element that a window of one channel has its largest key at.
+    /// The position of the largest key of a window in one channel.
     #[inline(always)]
     fn largest<const ONE: usize>(&self, [d, h, w]: Box3, channel: usize) -> usize {
         let ([_, height, width], inner) = (self.windows.input, self.inner::<ONE>());
@@ -194,7 +196,7 @@ impl<E: Pixel> Image<'_, E> {
         sums.write(self.to);
     }
 
-    /// What a window is multiplied by.
+    /// The factor of the sum of a window.
     #[inline(always)]
     fn share(&self, [d, h, w]: Box3) -> E::Wide {
         E::inverse(if self.divides { d.count * h.count * w.count } else { 1 })
@@ -258,14 +260,14 @@ impl<E: Pixel> Image<'_, E> {
 }
 
 impl<E: Pixel> Image<'_, E> {
-    /// Rows that a window covers, one after another.
+    /// The offsets of the rows that a window covers.
     #[inline(always)]
     fn rows(&self, d: Span, h: Span) -> impl Iterator<Item = usize> + use<E> {
         let [_, height, width] = self.windows.input;
         (d.begin..d.end).flat_map(move |d| (h.begin..h.end).map(move |h| (d * height + h) * width))
     }
 
-    /// The maximum of each window of adjacent pixels: of columns first, so that rows are read in vectors.
+    /// The maximum of each window of adjacent pixels. It reduces over rows first, so that rows are read as vectors.
     #[inline(always)]
     fn max_rows(self) {
         let width = self.windows.input[2];
@@ -289,7 +291,7 @@ impl<E: Pixel> Image<'_, E> {
         }
     }
 
-    /// The same for sums.
+    /// The mean of each window of adjacent pixels, in the same way.
     #[inline(always)]
     fn average_rows(self) {
         let width = self.windows.input[2];
@@ -312,7 +314,8 @@ impl<E: Pixel> Image<'_, E> {
         }
     }
 
-    /// What flows back to adjacent pixels: a row of windows is spread once, and added to every row it covers.
+    /// The gradient of adjacent pixels: expands the gradients of a row of windows once and adds them to every row that
+    /// the windows cover.
     #[inline(always)]
     fn average_back_rows(self) {
         let width = self.windows.input[2];
@@ -337,14 +340,14 @@ impl<E: Pixel> Image<'_, E> {
     }
 }
 
-/// Whether a key is larger than the largest before it; what is no number is larger than all that are.
+/// Whether a key is larger than the largest one so far; NaN is larger than every number.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "NaN differs from itself")]
 pub(crate) fn is_larger<T: PartialOrd>(key: T, most: T) -> bool {
     key > most || (key != key && most == most)
 }
 
-/// Sums of an image, rounded once when all are there.
+/// Sums of an image in the type of the computation, rounded once at the end.
 struct Sums<T>(Vec<T>);
 
 impl<T: Copy + Default + Add<Output = T>> Sums<T> {

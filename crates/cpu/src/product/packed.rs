@@ -189,7 +189,7 @@ impl<V: Vector> Work for Rows<'_, V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: whoever made it promised the elements and the features.
+        // SAFETY: the constructor guarantees the elements and the processor features.
         unsafe { self.with.multiply_rows(self.rows, (self.k, self.n), self.a, self.start, self.c) }
     }
 }

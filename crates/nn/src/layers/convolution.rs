@@ -8,7 +8,7 @@ use forerun_array::Array;
 use forerun_array::ops::{self, Activation, List, Window};
 use forerun_base::{Loc, Result};
 
-/// What both kinds of convolution have in common.
+/// The settings of a convolution or a transposed convolution.
 struct Shape {
     channels: usize,
     kernel: Vec<usize>,
@@ -34,7 +34,7 @@ impl Shape {
         all
     }
 
-    /// How many channels an input has.
+    /// The number of channels of an input.
     fn inputs(&self, op: &'static str, x: &Array) -> Result<usize> {
         let shape = x.shape();
         if shape.rank() != self.kernel.len() + 2 {
@@ -51,42 +51,42 @@ fn list(numbers: &[usize]) -> List<i64> {
 macro_rules! settings {
     ($($layer:ident)*) => { $(
         impl $layer {
-            /// Steps between windows, one number per axis.
+            /// Sets the distance between windows, one number per axis.
             pub fn stride(self, stride: &[usize]) -> $layer {
                 self.with(|shape| shape.window.stride = list(stride))
             }
 
-            /// Zeros at both ends of each axis of the data.
+            /// Sets the number of zeros at both ends of each axis of the data.
             pub fn padding(self, padding: &[usize]) -> $layer {
                 self.with(|shape| shape.window.padding = list(padding))
             }
 
-            /// Steps between the elements of a window.
+            /// Sets the distance between the elements of a window.
             pub fn dilation(self, dilation: &[usize]) -> $layer {
                 self.with(|shape| shape.window.dilation = list(dilation))
             }
 
-            /// Groups of channels that are convolved separately.
+            /// Sets the number of groups of channels that are convolved separately.
             pub fn groups(self, groups: usize) -> $layer {
                 self.with(|shape| shape.window.groups = groups as i64)
             }
 
-            /// Channels are the last axis, not the second.
+            /// Makes channels the last axis instead of the second.
             pub fn channels_last(self) -> $layer {
                 self.with(|shape| shape.window.channels_last = true)
             }
 
-            /// The data has this many channels; else the first call decides.
+            /// Sets the number of input channels; otherwise the first call determines it.
             pub fn in_channels(self, channels: usize) -> $layer {
                 self.with(|shape| shape.inputs = Some(channels))
             }
 
-            /// Without a bias.
+            /// Removes the bias.
             pub fn without_bias(self) -> $layer {
                 self.with(|shape| shape.bias = false)
             }
 
-            /// Followed by this activation.
+            /// Applies this activation to the output.
             pub fn activation(self, kind: Activation) -> $layer {
                 self.with(|shape| shape.activation = Some(kind))
             }
@@ -115,7 +115,7 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// This many filters, with a bias; how many channels the data has, the first call decides.
+    /// A layer with this many filters and a bias. The first call determines the number of input channels.
     pub fn new(channels: usize, kernel: &[usize]) -> Conv {
         let bias = Parameter::starting_as("bias", &[Some(channels)], Init::Zero);
         let shape = Shape::new(channels, kernel);
@@ -132,7 +132,7 @@ impl Conv {
     }
 }
 
-/// An extent that may be open.
+/// An extent that may be unknown.
 #[derive(Clone, Copy)]
 struct Extent(Option<usize>);
 
@@ -168,7 +168,7 @@ pub struct ConvTranspose {
 }
 
 impl ConvTranspose {
-    /// A result of this many channels, with a bias; how many channels the data has, the first call decides.
+    /// A layer with this many output channels and a bias. The first call determines the number of input channels.
     pub fn new(channels: usize, kernel: &[usize]) -> ConvTranspose {
         let bias = Parameter::starting_as("bias", &[Some(channels)], Init::Zero);
         let shape = Shape::new(channels, kernel);
@@ -176,7 +176,7 @@ impl ConvTranspose {
         ConvTranspose { shape, adjust: List::from_elem(0, kernel.len()), weight, bias }
     }
 
-    /// How much longer each axis of the result is; less than the stride.
+    /// Adds to the length of each axis of the result; less than the stride.
     pub fn output_padding(mut self, adjust: &[usize]) -> ConvTranspose {
         self.adjust = list(adjust);
         self

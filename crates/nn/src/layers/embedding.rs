@@ -3,10 +3,9 @@
 use crate::layer::Layer;
 use crate::parameter::Parameter;
 use forerun_array::{Array, ops};
-use forerun_base::{DType, Kind, Loc, Result};
-use forerun_ops::Beyond;
+use forerun_base::{Loc, Result};
 
-/// Maps each index to a row of a table. An index out of bounds fails when the op runs.
+/// Maps each index to a row of a table. Indices in floats are truncated. An index out of bounds fails when the op runs.
 pub struct Embedding {
     rows: usize,
     width: usize,
@@ -23,11 +22,7 @@ impl Embedding {
 impl Layer for Embedding {
     fn forward_at(&self, x: &Array, loc: Loc) -> Result<Array> {
         let weight = self.weight.array_for(&[self.rows, self.width], loc)?;
-        let indices = match x.dtype().kind() {
-            Kind::Int | Kind::Complex => x.clone(),
-            Kind::Bool | Kind::Float => ops::cast(x, DType::I64, loc)?,
-        };
-        ops::take(&weight, &indices, 0, Beyond::Raise, loc)
+        ops::embedding(x, &weight, loc)
     }
 
     fn parameters(&self) -> Vec<Parameter> {

@@ -1,5 +1,7 @@
 //! The layers.
 
+mod attention;
+mod containers;
 mod convolution;
 mod dense;
 mod embedding;
@@ -7,13 +9,13 @@ mod normalise;
 mod plain;
 mod pooling;
 mod recurrent;
-mod sequential;
 
+pub use attention::{MultiHeadAttention, TransformerEncoderLayer};
+pub use containers::{Concatenate, Lambda, Sequential};
 pub use convolution::{Conv, ConvTranspose};
 pub use dense::Dense;
 pub use embedding::Embedding;
-pub use normalise::{BatchNorm, LayerNorm};
-pub use plain::{Dropout, Flatten};
+pub use normalise::{BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm};
+pub use plain::{Dropout, Flatten, PRelu};
 pub use pooling::{GlobalPooling, Pooling};
 pub use recurrent::{Recurrent, RecurrentStates};
-pub use sequential::Sequential;

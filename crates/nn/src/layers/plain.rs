@@ -1,5 +1,6 @@
-//! Layers without parameters.
+//! Layers that apply one function to every element or change the shape.
 
+use crate::init::Init;
 use crate::layer::Layer;
 use crate::parameter::Parameter;
 use crate::terms::{extents, value};
@@ -15,6 +16,39 @@ impl Layer for Activation {
 
     fn parameters(&self) -> Vec<Parameter> {
         Vec::new()
+    }
+}
+
+/// `x` if positive, else `slope * x`, with trained slopes.
+pub struct PRelu {
+    slope: Parameter,
+}
+
+impl PRelu {
+    /// One slope for all elements, which starts as 0.25.
+    pub fn new() -> PRelu {
+        PRelu::with(1, Init::Constant(0.25))
+    }
+
+    /// One slope for each of `channels` channels (axis 1), or a single one, with an initialiser.
+    pub fn with(channels: usize, init: Init) -> PRelu {
+        PRelu { slope: Parameter::starting_as("alpha", &[Some(channels)], init) }
+    }
+}
+
+impl Default for PRelu {
+    fn default() -> PRelu {
+        PRelu::new()
+    }
+}
+
+impl Layer for PRelu {
+    fn forward_at(&self, x: &Array, loc: Loc) -> Result<Array> {
+        ops::prelu(x, &self.slope.array_at(loc)?, loc)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![self.slope.clone()]
     }
 }
 

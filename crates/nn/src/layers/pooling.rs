@@ -6,7 +6,7 @@ use forerun_array::Array;
 use forerun_array::ops::{self, List, PoolKind};
 use forerun_base::{Loc, Result};
 
-/// Windows of images reduced to one element each, in as many dimensions as a window has.
+/// Reduces each window of images to one element, in as many dimensions as a window has.
 pub struct Pooling {
     kind: PoolKind,
     pool: ops::Pool,
@@ -17,7 +17,7 @@ fn list(numbers: &[usize]) -> List<i64> {
 }
 
 impl Pooling {
-    /// Windows of these extents, side by side.
+    /// Adjacent windows of these extents.
     pub fn new(kind: PoolKind, window: &[usize]) -> Pooling {
         let (kernel, stride, padding) = (list(window), list(window), List::from_elem(0, window.len()));
         let (extents, channels_last) = (List::new(), false);
@@ -43,25 +43,25 @@ impl Pooling {
         layer
     }
 
-    /// Steps between windows, one number per axis.
+    /// Sets the distance between windows, one number per axis.
     pub fn stride(mut self, stride: &[usize]) -> Pooling {
         self.pool.stride = list(stride);
         self
     }
 
-    /// What is added at both ends of each axis; it belongs to no maximum.
+    /// Sets the padding at both ends of each axis; it is never a maximum.
     pub fn padding(mut self, padding: &[usize]) -> Pooling {
         self.pool.padding = list(padding);
         self
     }
 
-    /// A window that reaches beyond the end counts.
+    /// Adds a window that extends beyond the end, if the windows do not cover an axis.
     pub fn ceil(mut self) -> Pooling {
         self.pool.ceil = true;
         self
     }
 
-    /// Channels are the last axis, not the second.
+    /// Makes channels the last axis instead of the second.
     pub fn channels_last(mut self) -> Pooling {
         self.pool.channels_last = true;
         self
@@ -78,19 +78,19 @@ impl Layer for Pooling {
     }
 }
 
-/// One window over all of each image; its axes stay with extent 1.
+/// Reduces each channel of each image to one element; spatial axes keep extent 1.
 pub struct GlobalPooling {
     kind: PoolKind,
     channels_last: bool,
 }
 
 impl GlobalPooling {
-    /// What is made of a channel.
+    /// A layer with this reduction.
     pub fn new(kind: PoolKind) -> GlobalPooling {
         GlobalPooling { kind, channels_last: false }
     }
 
-    /// Channels are the last axis, not the second.
+    /// Makes channels the last axis instead of the second.
     pub fn channels_last(mut self) -> GlobalPooling {
         self.channels_last = true;
         self

@@ -10,9 +10,10 @@ use forerun_base::{Loc, Result};
 use forerun_grad::is_training;
 use forerun_ops::recurrent::RecurrentMode;
 
-/// A network of one or more recurrent layers: plain, of long short-term memory, or of gated recurrent units.
+/// One or more recurrent layers: plain, LSTM (long short-term memory) or GRU (gated recurrent units).
 ///
-/// The parameters of a direction of a layer are called as in `l0_i2h_weight`: `l` from the first step to the last, `r` the other way.
+/// The parameters of a direction of a layer are called as in `l0_i2h_weight`: `l` from the first step to the last, `r`
+/// the other way.
 pub struct Recurrent {
     mode: RecurrentMode,
     hidden: usize,
@@ -24,11 +25,11 @@ pub struct Recurrent {
     sets: Vec<Vec<Parameter>>,
 }
 
-/// What a call of a recurrent network gives besides its outputs: the last states.
+/// The last states of a recurrent network.
 pub struct RecurrentStates {
     /// `(layers * directions, batch, state)`.
     pub state: Array,
-    /// Of an LSTM, `(layers * directions, batch, hidden)`.
+    /// The cell states of an LSTM, `(layers * directions, batch, hidden)`.
     pub cell: Option<Array>,
 }
 
@@ -66,25 +67,25 @@ impl Recurrent {
         Recurrent::new(RecurrentMode::Gru, hidden)
     }
 
-    /// So many layers, each on the outputs of the one before.
+    /// Sets the number of layers; each reads the outputs of the one before.
     pub fn layers(mut self, layers: usize) -> Recurrent {
         self.layers = layers;
         self.rebuilt()
     }
 
-    /// Every layer also runs from the last step to the first; the outputs of both directions are concatenated.
+    /// Lets every layer also run from the last step to the first; the outputs of both directions are concatenated.
     pub fn bidirectional(mut self) -> Recurrent {
         self.bidirectional = true;
         self.rebuilt()
     }
 
-    /// The hidden units of an LSTM are projected to this many numbers.
+    /// Projects the hidden units of an LSTM to a state of this size.
     pub fn projection(mut self, state: usize) -> Recurrent {
         self.projection = Some(state);
         self.rebuilt()
     }
 
-    /// Outputs between two layers are dropped with this probability in training.
+    /// Sets the probability of dropping an output between two layers in training.
     pub fn dropout(mut self, probability: f64) -> Recurrent {
         self.dropout = probability;
         self
@@ -150,7 +151,7 @@ impl Recurrent {
         ops::recurrent(x, &weights, begin, how, loc)
     }
 
-    /// Outputs and last states from begin states, and from the lengths of sequences (int64), where they are given.
+    /// Computes the outputs and last states, with the given begin states and lengths of sequences (int64).
     #[track_caller]
     pub fn forward_from(&self, x: &Array, begin: RecurrentBegin<'_>) -> Result<(Array, RecurrentStates)> {
         let loc = Loc::caller();

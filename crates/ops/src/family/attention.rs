@@ -1,4 +1,4 @@
-//! Scaled dot-product attention: `softmax(scale q k' + mask) v`, without a matrix of all scores in memory.
+//! Scaled dot-product attention, `softmax(scale q k' + mask) v`, without storing all scores.
 
 use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, attributes, family, invalid, mistyped};
@@ -8,21 +8,21 @@ use forerun_base::{Result, Shape};
 use std::ops::Range;
 
 family! {
-    /// Attention over stacks of queries, keys and values. A mask that is not used is an array of no elements.
+    /// Attention over stacks of queries, keys and values. An array without elements stands for no mask.
     Attention {
         Forward {
             name: "attention",
             inputs: [q, k, v, mask],
             attributes: Scores,
             fallible: false,
-            doc: "values weighed by the softmax of scores, then the logarithms of the sums of exponentials of scores",
+            doc: "values weighted by the softmax of scores, then the logarithms of the sums of exponentials of scores",
         }
         Backward {
             name: "attention_back",
             inputs: [q, k, v, mask, packed, grad, sums_grad],
             attributes: Scores,
             fallible: false,
-            doc: "what flows back through attention to queries, keys and values, packed",
+            doc: "the gradients of attention for queries, keys and values, packed",
         }
     }
 }
@@ -30,34 +30,34 @@ family! {
 attributes! {
     /// The attributes of attention.
     Scores {
-        /// What products of queries and keys are multiplied by.
+        /// The factor of the products of queries and keys.
         scale: f64,
         /// Whether a query sees only the keys up to its own position.
         causal: bool,
     }
 }
 
-/// The extents of attention: a stack of so many queries, keys, numbers of a key and numbers of a value.
+/// The extents of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttentionExtents {
-    /// Matrices of a stack.
+    /// The number of matrices of a stack.
     pub stack: usize,
-    /// Queries of a matrix.
+    /// The number of queries of a matrix.
     pub queries: usize,
-    /// Keys of a matrix.
+    /// The number of keys of a matrix.
     pub keys: usize,
-    /// Numbers of a query and of a key.
+    /// The length of a query and of a key.
     pub width: usize,
-    /// Numbers of a value.
+    /// The length of a value.
     pub values: usize,
-    /// Masks, each for as many matrices in a row; 0 without a mask.
+    /// The number of masks, each for `stack / masks` consecutive matrices; 0 without a mask.
     pub masks: usize,
-    /// Rows of a mask: 1, or one for each query.
+    /// The number of rows of a mask: 1, or one for each query.
     pub mask_rows: usize,
 }
 
 impl AttentionExtents {
-    /// Those of `(q, k, v, mask, ...)`, if these fit together.
+    /// The extents of `(q, k, v, mask, ...)`. Fails if the shapes do not fit together.
     pub fn of(given: &[Given]) -> Result<AttentionExtents> {
         let shapes = || [0, 1, 2].map(|i| given[i].1.to_string()).join(", ");
         let (&[stack, queries, width], &[keys_stack, keys, keys_width], &[values_stack, rows, values]) =
@@ -84,12 +84,12 @@ impl AttentionExtents {
         Ok(extents)
     }
 
-    /// Where the results lie in the packed array.
+    /// The range of the results in the packed array.
     pub fn results(&self) -> Range<usize> {
         0..self.stack * self.queries * self.values
     }
 
-    /// Where the logarithms of sums lie in the packed array.
+    /// The range of the logarithms of sums in the packed array.
     pub fn sums(&self) -> Range<usize> {
         let first = self.results().end;
         first..first + self.stack * self.queries
@@ -174,7 +174,7 @@ impl Family for Attention {
             for mask in [x([0]), x([1, 3, 4]), x([2, 1, 4]), x([2, 3, 4])] {
                 all.push(op(causal).on(inputs(small, mask)).of([F32, F64]));
             }
-            // More than a block of queries, more than a tile of keys.
+            // More than one block of queries and more than one tile of keys.
             all.push(op(causal).on(inputs([2, 37, 300, 5, 33], x([0]))).of([F32, F64]));
             for (flow, sums) in [(12, 6), (12, 0)] {
                 let more = [x([18]), x([flow]), x([sums])];

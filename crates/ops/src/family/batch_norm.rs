@@ -1,7 +1,7 @@
-//! Batch normalisation: statistics of each channel over all other axes, and what is made of them.
+//! Batch normalisation: the statistics of each channel over all other axes, and the normalisation by them.
 //!
-//! The moments are an input of `batch_norm_apply`, and what flows back to them goes on to the data through `batch_moments`. So each op has
-//! the gradient of its own formula, and gradients of any order are made of these ops and pointwise ones.
+//! The moments are an input of `batch_norm_apply`; their gradient reaches the data through `batch_moments`. Each op has
+//! the gradient of its own formula, so gradients of any order consist of these ops and pointwise ops.
 
 use crate::gradient::Needs;
 use crate::routine::{
@@ -13,7 +13,7 @@ use forerun_base::DType::{self, F32, F64, I32};
 use forerun_base::{Result, Scalar, Shape};
 
 family! {
-    /// Channels that are normalised over all other axes.
+    /// Normalisation of each channel over all other axes.
     BatchNorm {
         Moments {
             name: "batch_moments",
@@ -44,15 +44,15 @@ attributes! {
     Apply {
         /// The axis of the channels.
         axis: isize,
-        /// What is added to the variance.
+        /// Added to the variance.
         epsilon: f64,
-        /// Whether gamma counts as 1.
+        /// Whether to use 1 instead of gamma.
         fix_gamma: bool,
     }
 }
 
 impl BatchNorm {
-    /// Whether it takes arrays of this dtype.
+    /// Whether the kernels support a dtype.
     pub fn fits(dtype: DType) -> bool {
         matches!(dtype, F32 | F64)
     }
@@ -115,7 +115,7 @@ impl Family for BatchNorm {
         let count = (shape.size() / channels) as f64;
         let mut laid = vec![1; shape.rank()];
         laid[axis] = channels as isize;
-        // A row of moments or sums as a vector, and that along the channels of the data.
+        // A row of moments or sums as a vector, and the same reshaped along the channel axis of the data.
         let row = |of: &B::Value, i: isize| b.reshape(&b.slice(of, 0, Some(i), Some(i + 1), 1)?, &[channels as isize]);
         let lay = |vector: &B::Value| b.reshape(vector, &laid);
         let number = |point, x: &B::Value, value: f64| {

@@ -1,8 +1,8 @@
-//! Convolutions of stacks of images, in one to three dimensions, and what flows back through them.
+//! Convolutions of stacks of images, in one to three dimensions, and their gradients.
 //!
-//! The three ops are one trilinear form read in three ways: `convolution` maps data and weight to a result, `convolution_transpose` a
-//! result and weight back to data, `convolution_weight` a result and data to a weight. So each is a gradient of the others, and
-//! gradients of any order stay among them.
+//! The three ops are the derivatives of one trilinear form: `convolution` maps data and weight to a result,
+//! `convolution_transpose` maps a result and a weight to data, and `convolution_weight` maps a result and data to a
+//! weight. Each op is therefore a gradient of the others, and gradients of any order consist of these ops.
 
 use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, List, attributes, family, invalid, mistyped};
@@ -11,8 +11,8 @@ use forerun_base::DType::{self, BF16, F16, F32, F64, I32};
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Convolutions of stacks of images. The weight has axes (filters, channels of a group, kernel), with channels last if the data
-    /// has them last.
+    /// Convolutions of stacks of images. The weight has the axes (filters, channels of a group, kernel), with channels
+    /// last if they are the last axis of the data.
     Convolution {
         Forward {
             name: "convolution",
@@ -33,39 +33,39 @@ family! {
             inputs: [grad, x],
             attributes: Window,
             fallible: false,
-            doc: "what flows back to the weight of a convolution, whose kernel has these extents",
+            doc: "the gradient of a convolution for its weight, whose kernel has these extents",
         }
     }
 }
 
 attributes! {
-    /// Where the windows of a convolution lie.
+    /// The windows of a convolution.
     Window {
-        /// Steps between windows, one per spatial axis.
+        /// The distance between windows, one per spatial axis.
         stride: List<i64>,
-        /// Zeros before and after each spatial axis.
+        /// The number of zeros added before and after each spatial axis.
         padding: List<i64>,
-        /// Steps between the elements of a window.
+        /// The distance between the elements of a window.
         dilation: List<i64>,
-        /// Spatial extents of the result where the inputs leave them open.
+        /// The spatial extents of the result, if the inputs do not determine them.
         extents: List<i64>,
-        /// Groups of channels that are convolved separately.
+        /// The number of groups of channels that are convolved separately.
         groups: i64,
-        /// Whether channels are the last axis; else they are the second.
+        /// Whether channels are the last axis instead of the second.
         channels_last: bool,
     }
 }
 
-/// The numbers of a convolution, with three spatial axes; those that are missing come first with extent 1.
+/// The extents and options of a convolution, with three spatial axes; missing axes come first and have extent 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Images.
+    /// The number of images.
     pub batch: usize,
-    /// Groups of channels.
+    /// The number of groups of channels.
     pub groups: usize,
-    /// Channels of the data in a group.
+    /// The number of channels of the data in a group.
     pub channels: usize,
-    /// Filters, which are channels of the result, in a group.
+    /// The number of filters (channels of the result) in a group.
     pub filters: usize,
     /// Spatial extents of the data.
     pub input: [usize; 3],
@@ -73,18 +73,18 @@ pub struct Geometry {
     pub output: [usize; 3],
     /// Spatial extents of the kernel.
     pub kernel: [usize; 3],
-    /// Steps between windows.
+    /// The distance between windows.
     pub stride: [usize; 3],
-    /// Zeros before and after.
+    /// The number of zeros added before and after.
     pub padding: [usize; 3],
-    /// Steps between the elements of a window.
+    /// The distance between the elements of a window.
     pub dilation: [usize; 3],
     /// Whether channels are the last axis.
     pub channels_last: bool,
 }
 
 impl Geometry {
-    /// The multiply-adds of a convolution.
+    /// The number of multiply-adds.
     pub fn work(&self) -> usize {
         let pixels: usize = self.output.iter().product();
         let taps: usize = self.kernel.iter().product();
@@ -92,7 +92,7 @@ impl Geometry {
     }
 }
 
-/// How many windows fit an axis.
+/// The number of windows along an axis.
 fn windows(input: usize, kernel: usize, stride: usize, padding: usize, dilation: usize) -> Option<usize> {
     let padded = input.checked_add(padding.checked_mul(2)?)?;
     let reach = dilation.checked_mul(kernel.checked_sub(1)?)?.checked_add(1)?;
@@ -127,7 +127,7 @@ fn widened(values: &[usize], missing: usize) -> [usize; 3] {
     all
 }
 
-/// A list of numbers, one per spatial axis, each at least `least`.
+/// Checks a list with one number per spatial axis, each at least `least`.
 fn list(name: &str, values: &[i64], rank: usize, least: i64) -> Result<Vec<usize>> {
     if values.len() != rank {
         return invalid(format!("{name} {values:?} does not have {rank} numbers"));
@@ -159,7 +159,7 @@ impl Convolution {
             return invalid(format!("groups must be positive, got {}", window.groups));
         };
         let ((n, ca, sa), (nb, cb, sb)) = (parts(&a, last), parts(&b, last));
-        // Channels of the data and filters in all groups, and the spatial extents of data, result and kernel.
+        // The channels of the data and the filters of all groups, and the spatial extents of data, result and kernel.
         let (channels, filters, input, output, kernel) = match self {
             Convolution::Forward => (ca, nb, sa, None, sb),
             Convolution::Transpose => (cb.saturating_mul(groups), nb, extents, Some(sa), sb),
@@ -225,7 +225,7 @@ fn spatial(shape: &Shape, window: &Window) -> List<i64> {
     parts(shape, window.channels_last).2.into_iter().map(|extent| extent as i64).collect()
 }
 
-/// Multiply-adds in a nanosecond.
+/// The number of multiply-adds per nanosecond that the cost estimate assumes.
 const TOGETHER: usize = 32;
 
 impl Family for Convolution {
@@ -318,10 +318,10 @@ impl Family for Convolution {
     }
 }
 
-/// The dtypes that convolutions compute in themselves.
+/// The dtypes in which convolutions compute without widening.
 const HELD: [DType; 2] = [F32, F64];
 
-/// A call whose lists have the same number for every axis.
+/// A sample whose lists have the same number for every axis.
 fn window(rank: usize, stride: i64, padding: i64, groups: i64) -> Sample {
     let all = |value: i64| vec![value; rank];
     call("convolution")
@@ -333,7 +333,7 @@ fn window(rank: usize, stride: i64, padding: i64, groups: i64) -> Sample {
         .with("channels_last", false)
 }
 
-/// A convolution that all three ops are tried with.
+/// A convolution that the samples of all three ops use.
 struct Case {
     batch: usize,
     channels: usize,
@@ -361,7 +361,7 @@ const CASES: &[Case] = &[
 impl Case {
     fn samples(&self) -> Vec<Sample> {
         let mut all = Vec::new();
-        // Others round long sums in another order, which half floats do not show.
+        // Other implementations add long sums in another order; the difference is below the precision of half floats.
         let dtypes: &[DType] = if self.filters > 32 { &[F16, BF16] } else { &[F16, BF16, F32, F64] };
         for channels_last in [false, true] {
             let Case { batch, channels, filters, groups, input, kernel, stride, padding, dilation } = *self;

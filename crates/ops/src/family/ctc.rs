@@ -1,4 +1,5 @@
-//! Connectionist temporal classification: the negative log-likelihood of labels under all alignments with the steps of a sequence.
+//! Connectionist temporal classification: the negative log-likelihood of labels, summed over all alignments with the
+//! steps of a sequence.
 
 use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, attributes, family, invalid, mistyped};
@@ -7,14 +8,14 @@ use forerun_base::DType::{self, F32, F64, I32, I64};
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Losses over alignments.
+    /// The CTC loss.
     Ctc {
         Loss {
             name: "ctc_loss",
             inputs: [data, labels, data_lengths, label_lengths],
             attributes: Blank,
             fallible: true,
-            doc: "negative log-likelihoods of labels, then their gradients by the activations",
+            doc: "negative log-likelihoods of labels, then their gradients for the activations",
         }
     }
 }
@@ -22,12 +23,12 @@ family! {
 attributes! {
     /// The attribute of `ctc_loss`.
     Blank {
-        /// The class that stands for no label.
+        /// The class of the blank.
         blank: i64,
     }
 }
 
-/// Steps, sequences, classes and labels of a sequence.
+/// The numbers of steps, sequences, classes, and labels of a sequence.
 fn extents(given: &[Given]) -> Result<[usize; 4]> {
     let (&[steps, batch, classes], &[rows, labels]) = (&given[0].1[..], &given[1].1[..]) else {
         return invalid(format!(

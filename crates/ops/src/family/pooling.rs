@@ -1,7 +1,7 @@
-//! Pooling over windows of images, in one to three dimensions, and what flows back through it.
+//! Pooling over windows of images, in one to three dimensions, and its gradient.
 //!
-//! A maximum is picked by keys: `max_pool(x, x)` is the maximum of each window, and the op is linear in its first input. So its
-//! gradient has one too.
+//! The second input of `max_pool` holds keys: the op selects the element of the first input at the largest key of each
+//! window. `max_pool(x, x)` is the maximum. The op is linear in its first input, so its gradient is differentiable too.
 
 use crate::gradient::Needs;
 use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, List, attributes, family, invalid, mistyped};
@@ -10,21 +10,21 @@ use forerun_base::DType::{BF16, F16, F32, F64, I32};
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Windows of images that are reduced to one element each.
+    /// Reductions of each window of images to one element.
     Pooling {
         Max {
             name: "max_pool",
             inputs: [x, keys],
             attributes: Pool,
             fallible: false,
-            doc: "of each window, the element whose key is the first largest; a key that is no number is the largest",
+            doc: "of each window, the element with the first largest key; NaN is larger than every number",
         }
         MaxBack {
             name: "max_pool_back",
             inputs: [grad, keys],
             attributes: Pool,
             fallible: false,
-            doc: "what flows back through max_pool: each element is added where its window has the first largest key",
+            doc: "the gradient of max_pool: adds each element at the first largest key of its window",
         }
         Average {
             name: "average_pool",
@@ -38,29 +38,29 @@ family! {
             inputs: [grad],
             attributes: Pool,
             fallible: false,
-            doc: "what flows back through average_pool to images of these extents",
+            doc: "the gradient of average_pool for images of these extents",
         }
     }
 }
 
 attributes! {
-    /// Where the windows lie and what is made of them.
+    /// The windows and the reduction.
     Pool {
-        /// Extents of a window, one per spatial axis; of an adaptive op, of the result.
+        /// The extents of a window, one per spatial axis; for adaptive pooling, those of the result.
         kernel: List<i64>,
-        /// Steps between windows.
+        /// The distance between windows.
         stride: List<i64>,
-        /// What lies before and after each spatial axis and belongs to no element.
+        /// The padding before and after each spatial axis.
         padding: List<i64>,
-        /// Spatial extents of the result of `average_pool_back`; else empty.
+        /// The spatial extents of the result of `average_pool_back`; otherwise empty.
         extents: List<i64>,
-        /// What a sum is divided by: 0 nothing, 1 the elements of its window with padding, 2 those without.
+        /// The divisor of a sum: 0 none, 1 the number of elements of its window including padding, 2 excluding padding.
         divisor: i64,
-        /// Whether a window that reaches beyond the end counts.
+        /// Whether there is a window that extends beyond the end.
         ceil: bool,
-        /// Whether the windows follow from the extents of the result.
+        /// Whether the extents of the result determine the windows.
         adaptive: bool,
-        /// Whether channels are the last axis; else they are the second.
+        /// Whether channels are the last axis instead of the second.
         channels_last: bool,
     }
 }
@@ -70,18 +70,18 @@ attributes! {
 pub struct Span {
     /// The first element.
     pub begin: usize,
-    /// Behind the last element.
+    /// One past the last element.
     pub end: usize,
-    /// The number that a mean is divided by.
+    /// The divisor of a mean.
     pub count: usize,
 }
 
-/// The windows of a call, along three spatial axes; those that are missing come first with one window of one element.
+/// The windows of a call, along three spatial axes; missing axes come first and have one window of one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// Stacks of images: the batch, and the channels unless they are last.
+    /// The number of images: the batch, times the channels unless they are the last axis.
     pub outer: usize,
-    /// Channels that lie together.
+    /// The number of adjacent channels.
     pub inner: usize,
     /// Spatial extents of the images.
     pub input: [usize; 3],
@@ -112,7 +112,7 @@ fn spans(axis: usize, input: usize, pool: &Pool) -> Result<Vec<Span>> {
         return invalid(format!("a kernel of extent {kernel} does not fit an axis of {input} with padding {padding}"));
     }
     let mut count = (padded - kernel) / stride + 1;
-    // A window beyond the end must begin within the data or before it.
+    // A window that extends beyond the end must begin within the data or the padding before it.
     if pool.ceil && !(padded - kernel).is_multiple_of(stride) && count * stride < input + padding {
         count += 1;
     }
@@ -161,7 +161,7 @@ impl Pooling {
     }
 }
 
-/// A shape with other spatial extents.
+/// Replaces the spatial extents of a shape.
 fn with_spatial(shape: &Shape, spatial: impl Iterator<Item = usize>, channels_last: bool) -> Result<Shape> {
     let mut dims = shape.to_vec();
     let first = if channels_last { 1 } else { 2 };
@@ -169,7 +169,7 @@ fn with_spatial(shape: &Shape, spatial: impl Iterator<Item = usize>, channels_la
     Shape::new(&dims)?.checked()
 }
 
-/// The shape of the images that something flows back to.
+/// The shape of the images whose gradient is computed.
 fn sized(grad: &Shape, pool: &Pool) -> Result<Shape> {
     if pool.extents.len() + 2 != grad.rank() || pool.extents.iter().any(|extent| *extent < 1) {
         return invalid(format!("extents {:?} do not fit {grad}", pool.extents));
@@ -297,7 +297,7 @@ fn named(sample: Sample, pool: &Pool) -> Sample {
         .with("channels_last", pool.channels_last)
 }
 
-/// Windows that all four ops are tried with.
+/// Windows that the samples of all four ops use.
 struct Case {
     input: &'static [usize],
     kernel: i64,
@@ -357,7 +357,7 @@ impl Case {
                 ("average_pool", vec![data], &pool),
                 ("average_pool_back", vec![made], &back),
             ] {
-                // Means of half floats are rounded by others in steps.
+                // Other implementations round means of half floats several times.
                 let halves = op.starts_with("max") || self.divisor == 0;
                 let sample = named(call(op), pool).on(inputs);
                 all.push(if halves { sample.of([F16, BF16, F32, F64]) } else { sample.of([F32, F64]) });

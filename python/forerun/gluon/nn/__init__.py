@@ -7,8 +7,8 @@ import typing as _typing
 from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
-from forerun.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, SiLU, Swish
-from forerun.gluon.nn.attention import MultiHeadAttention, RMSNorm, TransformerEncoderLayer
+from forerun.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, SiLU, Swish
+from forerun.gluon.nn.attention import MultiHeadAttention, TransformerEncoderLayer
 from forerun.gluon.nn.basic import Dense, Dropout, Embedding, Flatten
 from forerun.gluon.nn.containers import (
     Concatenate,
@@ -21,7 +21,7 @@ from forerun.gluon.nn.containers import (
 )
 from forerun.gluon.nn.convolutions import Conv1D, Conv2D, Conv3D
 from forerun.gluon.nn.deformable import DeformableConvolution, ModulatedDeformableConvolution
-from forerun.gluon.nn.norms import BatchNorm, LayerNorm, SyncBatchNorm
+from forerun.gluon.nn.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, SyncBatchNorm
 from forerun.gluon.nn.pooling import (
     AvgPool1D,
     AvgPool2D,
@@ -67,11 +67,13 @@ __all__ = [
     "GlobalMaxPool1D",
     "GlobalMaxPool2D",
     "GlobalMaxPool3D",
+    "GroupNorm",
     "HybridBlock",
     "HybridConcatenate",
     "HybridLambda",
     "HybridSequential",
     "Identity",
+    "InstanceNorm",
     "Lambda",
     "LayerNorm",
     "LeakyReLU",
@@ -80,6 +82,7 @@ __all__ = [
     "MaxPool3D",
     "ModulatedDeformableConvolution",
     "MultiHeadAttention",
+    "PReLU",
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",

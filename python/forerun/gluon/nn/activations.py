@@ -7,8 +7,10 @@ from typing import Any
 from forerun import npx
 from forerun._forerun import ndarray
 from forerun.gluon.hybrid import HybridBlock
+from forerun.gluon.parameter import Parameter
+from forerun.init import Constant, Initializer
 
-__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "SiLU", "Swish"]
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
 
 
 class Activation(HybridBlock):
@@ -59,6 +61,40 @@ class LeakyReLU(HybridBlock):
     def __repr__(self) -> str:
         """Write the slope."""
         return f"{type(self).__name__}({self._alpha})"
+
+
+class PReLU(HybridBlock):
+    """``x`` where it is positive, ``alpha * x`` elsewhere, with a trained ``alpha``.
+
+    Parameters
+    ----------
+    alpha_initializer
+        The initialiser of ``alpha``; 0.25 if not given.
+    in_channels
+        1 for one ``alpha``, or the number of channels (axis 1) for one each.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.PReLU()
+    >>> layer.initialize()
+    >>> layer(np.array([-1.0, 2.0]))
+    array([-0.25,  2.  ])
+    """
+
+    def __init__(
+        self, alpha_initializer: str | Initializer | None = None, in_channels: int = 1, **arguments: Any
+    ) -> None:
+        super().__init__(**arguments)
+        init = Constant(0.25) if alpha_initializer is None else alpha_initializer
+        self.alpha = Parameter("alpha", shape=(in_channels,), init=init)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Apply the function."""
+        return npx.leaky_relu(x, gamma=self.alpha.data(), act_type="prelu")
 
 
 class ELU(HybridBlock):

@@ -1,76 +1,17 @@
-"""Attention layers and what they are made of."""
+"""Attention layers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from forerun import np, npx
+from forerun import npx
 from forerun._forerun import ndarray
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.nn.basic import Dense, Dropout
 from forerun.gluon.nn.norms import LayerNorm
-from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer
 
-__all__ = ["MultiHeadAttention", "RMSNorm", "TransformerEncoderLayer"]
-
-
-class RMSNorm(HybridBlock):
-    """Divide by the root of the mean square along one axis, then scale by ``gamma``.
-
-    ``y = x / sqrt(mean(x ** 2) + epsilon) * gamma``.
-
-    Parameters
-    ----------
-    axis
-        The axis.
-    epsilon
-        Added to the mean square.
-    gamma_initializer
-        The initialiser of ``gamma``.
-    in_channels
-        The size of the axis; inferred at the first call if 0.
-    **arguments
-        Passed to :class:`Block`.
-
-    Examples
-    --------
-    >>> from forerun import np
-    >>> from forerun.gluon import nn
-    >>> layer = nn.RMSNorm()
-    >>> layer.initialize()
-    >>> layer(np.array([[2.0, 2.0]]))
-    array([[0.9999988, 0.9999988]])
-    """
-
-    def __init__(
-        self,
-        axis: int = -1,
-        epsilon: float = 1e-5,
-        gamma_initializer: str | Initializer = "ones",
-        in_channels: int = 0,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(**arguments)
-        self._axis = axis
-        self._epsilon = epsilon
-        self.gamma = Parameter("gamma", shape=(in_channels,), init=gamma_initializer, allow_deferred_init=True)
-
-    def infer_shape(self, x: ndarray) -> None:
-        """Infer the size of the axis from the data."""
-        self.gamma.shape = (x.shape[self._axis],)
-
-    def forward(self, x: ndarray) -> ndarray:
-        """Compute the layer."""
-        gamma = self.gamma.data()
-        place = self._axis % x.ndim
-        laid = gamma.reshape(*[-1 if d == place else 1 for d in range(x.ndim)])
-        square = (x * x).mean(self._axis, keepdims=True)
-        return x / np.sqrt(square + self._epsilon) * laid
-
-    def __repr__(self) -> str:
-        """Write the settings."""
-        return f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis})"
+__all__ = ["MultiHeadAttention", "TransformerEncoderLayer"]
 
 
 class MultiHeadAttention(HybridBlock):

@@ -10,7 +10,7 @@ from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.parameter import Parameter
 from forerun.init import Initializer
 
-__all__ = ["BatchNorm", "LayerNorm", "SyncBatchNorm"]
+__all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "SyncBatchNorm"]
 
 
 class LayerNorm(HybridBlock):
@@ -73,6 +73,187 @@ class LayerNorm(HybridBlock):
         return (
             f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis}, center={self._center},"
             f" scale={self._scale}, in_channels={(self.gamma.shape or (-1,))[0]})"
+        )
+
+
+class RMSNorm(HybridBlock):
+    """Divide by the root of the mean square along one axis, then scale by ``gamma``.
+
+    ``y = x / sqrt(mean(x ** 2) + epsilon) * gamma``.
+
+    Parameters
+    ----------
+    axis
+        The axis.
+    epsilon
+        Added to the mean square.
+    gamma_initializer
+        The initialiser of ``gamma``.
+    in_channels
+        The size of the axis; inferred at the first call if 0.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.RMSNorm()
+    >>> layer.initialize()
+    >>> layer(np.array([[2.0, 2.0]]))
+    array([[0.9999988, 0.9999988]])
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        gamma_initializer: str | Initializer = "ones",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._axis = axis
+        self._epsilon = epsilon
+        self.gamma = _one_a_channel("gamma", True, in_channels, gamma_initializer)
+
+    def infer_shape(self, x: ndarray) -> None:
+        """Infer the size of the axis from the data."""
+        self.gamma.shape = (x.shape[self._axis],)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Compute the layer."""
+        return npx.rms_norm(x, self.gamma.data(), axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        """Write the settings."""
+        return f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis})"
+
+
+class GroupNorm(HybridBlock):
+    """Normalise groups of channels of each sample to mean 0 and variance 1, then scale and shift every channel.
+
+    Channels are axis 1.
+
+    Parameters
+    ----------
+    num_groups
+        The number of groups; it divides the number of channels.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether ``beta`` and ``gamma`` are trained.
+    beta_initializer, gamma_initializer
+        Initialisers of the parameters.
+    in_channels
+        The number of channels; inferred at the first call if 0.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.GroupNorm(2, epsilon=0.0)
+    >>> layer.initialize()
+    >>> layer(np.array([[1.0, 3.0, 10.0, 30.0]]))
+    array([[-1.,  1., -1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: str | Initializer = "zeros",
+        gamma_initializer: str | Initializer = "ones",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._num_groups = num_groups
+        self._epsilon = epsilon
+        self.gamma = _one_a_channel("gamma", scale, in_channels, gamma_initializer)
+        self.beta = _one_a_channel("beta", center, in_channels, beta_initializer)
+
+    def infer_shape(self, x: ndarray) -> None:
+        """Infer the number of channels from the data."""
+        self.gamma.shape = self.beta.shape = (x.shape[1],)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Compute the layer."""
+        return npx.group_norm(x, self.gamma.data(), self.beta.data(), self._num_groups, self._epsilon)
+
+    def __repr__(self) -> str:
+        """Write the settings."""
+        return (
+            f"{type(self).__name__}(num_groups={self._num_groups}, eps={self._epsilon},"
+            f" in_channels={(self.gamma.shape or (-1,))[0]})"
+        )
+
+
+class InstanceNorm(HybridBlock):
+    """Normalise every channel of each sample to mean 0 and variance 1, then scale by ``gamma`` and shift by ``beta``.
+
+    Samples are axis 0. The data has at least one axis besides samples and channels.
+
+    Parameters
+    ----------
+    axis
+        The axis of the channels.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether ``beta`` and ``gamma`` are trained.
+    beta_initializer, gamma_initializer
+        Initialisers of the parameters.
+    in_channels
+        The number of channels; inferred at the first call if 0.
+    **arguments
+        Passed to :class:`Block`.
+
+    Examples
+    --------
+    >>> from forerun import np
+    >>> from forerun.gluon import nn
+    >>> layer = nn.InstanceNorm(epsilon=0.0)
+    >>> layer.initialize()
+    >>> layer(np.array([[[1.0, 3.0], [10.0, 30.0]]]))
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: str | Initializer = "zeros",
+        gamma_initializer: str | Initializer = "ones",
+        in_channels: int = 0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._axis = axis
+        self._epsilon = epsilon
+        self.gamma = _one_a_channel("gamma", scale, in_channels, gamma_initializer)
+        self.beta = _one_a_channel("beta", center, in_channels, beta_initializer)
+
+    def infer_shape(self, x: ndarray) -> None:
+        """Infer the number of channels from the data."""
+        self.gamma.shape = self.beta.shape = (x.shape[self._axis],)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Compute the layer."""
+        return npx.instance_norm(x, self.gamma.data(), self.beta.data(), self._epsilon, self._axis)
+
+    def __repr__(self) -> str:
+        """Write the settings."""
+        return (
+            f"{type(self).__name__}(axis={self._axis}, eps={self._epsilon},"
+            f" in_channels={(self.gamma.shape or (-1,))[0]})"
         )
 
 

@@ -17,7 +17,7 @@ __all__ = ["GRUCell", "HybridRecurrentCell", "LSTMCell", "LSTMPCell", "RNNCell",
 
 
 def steps_of(name: str, length: int, inputs: Any, layout: str) -> tuple[list[ndarray], int, int]:
-    """Return the inputs step by step, the axis of the steps, and the number of sequences."""
+    """Return a list of the inputs of each step, the axis of the steps, and the number of sequences."""
     if layout not in ("NTC", "TNC"):
         raise ValueError(f"{name}: layout must be NTC or TNC, not {layout}")
     axis = layout.index("T")
@@ -34,7 +34,7 @@ class RecurrentCell(Block):
     """Base class of cells: ``cell(inputs, states)`` returns the output of one step and a list of the new states."""
 
     def reset(self) -> None:
-        """Forget what belongs to one sequence, such as the masks of dropout."""
+        """Reset what is kept between the steps of a sequence, such as dropout masks."""
         for child in self._children.values():
             if isinstance(child, RecurrentCell):
                 child.reset()
@@ -46,7 +46,7 @@ class RecurrentCell(Block):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., ndarray] = np.zeros, **arguments: Any
     ) -> list[ndarray]:
-        """Return states to begin with, made by ``func`` from a shape.
+        """Return begin states, created by ``func`` from a shape.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class _Gated(HybridRecurrentCell):
         self.i2h_weight.shape = (self._gates * self._hidden_size, inputs.shape[-1])
 
     def _parts(self, inputs: ndarray, states: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
-        """Return what the input and the state add to the gates."""
+        """Return the contributions of the input and of the state to the gates."""
         expected = self.state_info(inputs.shape[0])
         shapes = [tuple(info["shape"]) for info in expected]
         if [state.shape for state in states] != shapes:
@@ -276,7 +276,7 @@ class LSTMPCell(LSTMCell):
     hidden_size
         The number of hidden units.
     projection_size
-        What they are projected to.
+        The size of the projected state.
     h2r_weight_initializer
         The initialiser of the projection.
     **arguments
@@ -301,7 +301,7 @@ class LSTMPCell(LSTMCell):
         h2r_weight_initializer: str | Initializer | None = None,
         **arguments: Any,
     ) -> None:
-        # What the other parameters depend on, before the block can have attributes.
+        # `_state_size` reads it while the base class is initialised, before the block can have attributes.
         self.__dict__["_projection_size"] = projection_size
         super().__init__(hidden_size, *initializers, **arguments)
         shape = (projection_size, hidden_size)

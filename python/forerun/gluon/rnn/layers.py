@@ -17,7 +17,7 @@ __all__ = ["GRU", "LSTM", "RNN"]
 
 
 class _Layer(HybridBlock):
-    """What recurrent layers have in common."""
+    """Base class of recurrent layers."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Layer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., ndarray] = np.zeros, **arguments: Any
     ) -> list[ndarray]:
-        """Return states to begin with, made by ``func`` from a shape.
+        """Return begin states, created by ``func`` from a shape.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class LSTM(_Layer):
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, h2r_weight_initializer
         Initialisers of the parameters.
     projection_size
-        What the hidden units are projected to, or ``None``.
+        The size to which hidden units are projected, or ``None``.
     **arguments
         Passed to :class:`Block`.
 

@@ -210,7 +210,7 @@ class ZoneoutCell(ModifierCell):
 
 
 def _mixed(new: ndarray, old: ndarray, p: float) -> ndarray:
-    """Return new elements, and old ones in their place with probability ``p`` while training."""
+    """Return the new elements, each replaced by the old one with probability ``p`` while training."""
     if p == 0 or not _forerun.is_training():
         return new
     return np.where(npx.dropout(np.ones_like(new), p=p) != 0, new, old)

@@ -1,4 +1,4 @@
-//! Attention backward: scores are computed again, tile by tile.
+//! The backward pass of attention. It computes the scores again, tile by tile.
 
 use super::kernel::{Arrays, BLOCK, TILE};
 use super::scores::{Exponentials, Inner, Prepare, Slopes};
@@ -11,7 +11,8 @@ use forerun_ops::{Num, NumSigned};
 use std::marker::PhantomData;
 use std::ptr::null;
 
-/// `[packed, grad, sums_grad]` are what forward gave and what flows to both parts of it; a gradient without elements is zero.
+/// `[packed, grad, sums_grad]` are the result of the forward pass and the gradients of its two parts; a gradient
+/// without elements is zero.
 pub(super) fn run<S: Set, V: Vector>(
     set: S,
     arrays: &Arrays<'_, V::Elem>,
@@ -24,7 +25,7 @@ pub(super) fn run<S: Set, V: Vector>(
     team.split(e.stack, &|m| {
         let to_keys = e.stack * e.queries * e.width;
         let to_values = to_keys + e.stack * e.keys * e.width;
-        // SAFETY: each matrix has gradients of its own.
+        // SAFETY: tasks write the gradients of different matrices.
         let parts = unsafe {
             let part = |first: usize, count: usize| {
                 let part = std::slice::from_raw_parts_mut(out.get().add(first + m * count), count);
@@ -67,7 +68,7 @@ fn matrix<V: Vector>(
         let made = &packed[row * e.values..(row + count) * e.values];
         let block_of_queries = Packed::<V>::new(q, (count, e.width), (e.width, 1), &Solo);
         let block_of_flows = Packed::<V>::new(flow, (count, e.values), (e.values, 1), &Solo);
-        // SAFETY: rows of the arrays, whose extents inference checked. The backend has checked the instruction set.
+        // SAFETY: inference checked the extents of the arrays; the backend checked the instruction set.
         unsafe {
             let mut deltas = [zero; BLOCK];
             for (i, delta) in deltas[..count].iter_mut().enumerate() {
@@ -96,7 +97,7 @@ fn matrix<V: Vector>(
                     let scale = arrays.how.scale;
                     set.vectorize(Prepare::<V> { scores: line, count: width, seen, scale, mask, kind: PhantomData });
                     if less.le(V::Elem::LOWEST) {
-                        // The query sees nothing.
+                        // The query sees no key.
                         std::slice::from_raw_parts_mut(line, width).fill(zero);
                     } else {
                         set.vectorize(Exponentials::<V> { scores: line, count: width, less, kind: PhantomData });

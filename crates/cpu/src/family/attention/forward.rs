@@ -1,4 +1,5 @@
-//! Attention forward: softmax tile by tile. When a tile has a larger score than those before, what was summed so far is scaled down.
+//! The forward pass of attention: an online softmax. When a tile has a larger score than the tiles before it, the sums
+//! so far are scaled down.
 
 use super::kernel::{Arrays, BLOCK, TILE};
 use super::scores::{Exponentials, Prepare, Scaled};
@@ -18,7 +19,7 @@ pub(super) fn run<S: Set, V: Vector>(set: S, arrays: &Arrays<'_, V::Elem>, out: 
     team.split(e.stack, &|m| {
         let values = Arrays::matrix(arrays.v, m, e.keys, e.values);
         let both = (arrays.keys(m), Packed::new(values, (e.keys, e.values), (e.values, 1), &Solo));
-        // SAFETY: each matrix has a slot of its own.
+        // SAFETY: tasks write different slots.
         unsafe { *slots.get().add(m) = Some(both) };
     });
     let blocks = e.queries.div_ceil(BLOCK);
@@ -30,7 +31,7 @@ pub(super) fn run<S: Set, V: Vector>(set: S, arrays: &Arrays<'_, V::Elem>, out: 
     });
 }
 
-/// One block of queries from `first` on.
+/// Computes the block of queries that begins with `first`.
 fn block<V: Vector>(
     set: impl Set,
     arrays: &Arrays<'_, V::Elem>,
@@ -45,8 +46,8 @@ fn block<V: Vector>(
     let mut scores = vec![zero; BLOCK * TILE.min(e.keys)];
     let (mut most, mut sums) = ([V::Elem::LOWEST; BLOCK], [zero; BLOCK]);
     let row = m * e.queries + first;
-    // SAFETY: rows of the arrays, whose extents inference checked; a block writes the rows of its own queries. The backend has checked the
-    // instruction set.
+    // SAFETY: inference checked the extents of the arrays, and tasks write the rows of different queries. The backend
+    // checked the instruction set.
     unsafe {
         let to = out.add(row * e.values);
         std::ptr::write_bytes(to, 0, count * e.values);
@@ -72,7 +73,7 @@ fn block<V: Vector>(
                 let former = most[i];
                 most[i] = NumFloat::greater(former, largest);
                 if most[i].eq(V::Elem::LOWEST) {
-                    // Nothing is seen yet: exponentials of minus infinity less itself are no numbers.
+                    // The query has seen no key yet; subtracting -infinity from itself would give NaN.
                     std::slice::from_raw_parts_mut(line, width).fill(zero);
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! From a call of the family to its kernels.
+//! Dispatch of calls to the kernels.
 
 use super::{backward, forward};
 use crate::product::{Packed, Vector};
@@ -9,9 +9,9 @@ use forerun_ops::Attention;
 use forerun_ops::attention::{AttentionExtents, Scores};
 use forerun_plan::RoutineCall;
 
-/// Queries of a block.
+/// The number of queries of a block.
 pub(super) const BLOCK: usize = 16;
-/// Keys of a tile: whole panels of a packed matrix.
+/// The number of keys of a tile: a multiple of the panel width of a packed matrix.
 pub(super) const TILE: usize = 256;
 
 impl HostKernel for Attention {
@@ -26,7 +26,7 @@ impl HostKernel for Attention {
         let e = extents(call);
         let matrix = (e.keys + 64).saturating_mul(e.width + e.values + 128);
         let tiles = BLOCK * (3 * TILE + 4 * (e.width + e.values + 64));
-        // Forward, all keys and values are packed; backward, those of the matrices at hand, twice over.
+        // The forward pass packs all keys and values; the backward pass packs those of the current matrices, twice.
         let matrices = if *self == Attention::Forward { e.stack } else { 2 * threads };
         let elements = matrix.saturating_mul(matrices).saturating_add(tiles.saturating_mul(threads));
         elements.saturating_mul(call.out.0.size())
@@ -81,13 +81,13 @@ impl<T: Copy + Default> Arrays<'_, T> {
         &all[m * rows * columns..(m + 1) * rows * columns]
     }
 
-    /// The keys of a matrix, transposed and packed.
+    /// Packs the transposed keys of a matrix.
     pub(super) fn keys<V: Vector<Elem = T>>(&self, m: usize) -> Packed<V> {
         let (keys, width) = (self.e.keys, self.e.width);
         Packed::new(Self::matrix(self.k, m, keys, width), (width, keys), (1, width), &Solo)
     }
 
-    /// The part of the mask for some keys of a query from `first` on, if there is one.
+    /// The mask of a query from key `first` on; null without a mask.
     pub(super) fn mask(&self, m: usize, query: usize, first: usize) -> *const T {
         if self.e.masks == 0 {
             return std::ptr::null();
@@ -97,7 +97,7 @@ impl<T: Copy + Default> Arrays<'_, T> {
         self.mask[row * self.e.keys + first..].as_ptr()
     }
 
-    /// How many keys from `first` on a query sees of a tile.
+    /// The number of keys that a query sees in a tile of `tile` keys from `first` on.
     pub(super) fn seen(&self, query: usize, first: usize, tile: usize) -> usize {
         if self.how.causal { (query + 1).saturating_sub(first).min(tile) } else { tile }
     }

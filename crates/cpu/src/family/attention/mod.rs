@@ -1,7 +1,8 @@
-//! Attention in tiles: a few queries against some keys at a time, so that scores stay in the nearest caches.
+//! Attention in tiles: a block of queries and a tile of keys at a time, so that scores stay in the level-1 and level-2
+//! caches.
 //!
-//! Invariant: blocks of queries and tiles of keys are cut by extents alone, and a block, or on the way back a matrix of the stack, is one thread's; so the
-//! bits do not depend on how many there are.
+//! Invariant: the partition into blocks and tiles depends only on the extents. One thread computes a block, or in the
+//! backward pass a matrix of the stack. The bits therefore do not depend on the number of threads.
 
 mod backward;
 mod forward;

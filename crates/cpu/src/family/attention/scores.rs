@@ -6,7 +6,7 @@ use crate::simd::Work;
 use forerun_ops::{Body, bodies};
 use std::marker::PhantomData;
 
-/// Scales scores and adds a mask; the last ones, which a query does not see, become minus infinity. Gives the largest.
+/// Scales scores, adds a mask, and sets the scores after the first `seen` to -infinity. Returns the largest score.
 pub(super) struct Prepare<V: Vector> {
     pub(super) scores: *mut V::Elem,
     pub(super) count: usize,
@@ -16,7 +16,7 @@ pub(super) struct Prepare<V: Vector> {
     pub(super) kind: PhantomData<V>,
 }
 
-/// Takes exponentials of scores less a number; gives their sum.
+/// Replaces scores by `exp(score - less)`. Returns their sum.
 pub(super) struct Exponentials<V: Vector> {
     pub(super) scores: *mut V::Elem,
     pub(super) count: usize,
@@ -32,7 +32,7 @@ pub(super) struct Scaled<V: Vector> {
     pub(super) kind: PhantomData<V>,
 }
 
-/// `p (dp - delta) scale`, in the place of `dp`.
+/// Replaces `dp` by `p (dp - delta) scale`.
 pub(super) struct Slopes<V: Vector> {
     pub(super) p: *const V::Elem,
     pub(super) dp: *mut V::Elem,
@@ -42,7 +42,7 @@ pub(super) struct Slopes<V: Vector> {
     pub(super) kind: PhantomData<V>,
 }
 
-/// The sum of the products of two rows.
+/// The dot product of two rows.
 pub(super) struct Inner<V: Vector> {
     pub(super) a: *const V::Elem,
     pub(super) b: *const V::Elem,
@@ -61,17 +61,17 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
     /// The processor must have the features of the vector's set.
     #[inline(always)]
     unsafe fn new() -> Self {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         Lanes { held: [unsafe { V::splat(F::start()) }; 8], kind: PhantomData }
     }
 
-    /// Folds the vector that begins with element `at`; of `left` elements if that is less than a vector.
+    /// Folds the vector that begins at element `at`, of which the first `left` elements count.
     #[inline(always)]
     fn push(&mut self, x: V, at: usize, left: usize) {
         let held = &mut self.held[at / V::LANES % (WIDTH / V::LANES)];
         if left < V::LANES {
             let mut part = [F::start::<V::Elem>(); WIDTH];
-            // SAFETY: the lanes have room for a vector; `x` exists, so the processor has the features.
+            // SAFETY: the array has room for a vector; `x` exists, so the processor has the features.
             unsafe {
                 x.store_first(part.as_mut_ptr(), left);
                 *held = F::fold(*held, V::load(part.as_ptr()));
@@ -85,10 +85,10 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
     fn finish(self) -> V::Elem {
         let mut lanes = [F::start::<V::Elem>(); WIDTH];
         for (n, held) in self.held[..WIDTH / V::LANES].iter().enumerate() {
-            // SAFETY: vectors of the lanes.
+            // SAFETY: the vectors lie within the array.
             unsafe { held.store(lanes.as_mut_ptr().add(n * V::LANES)) };
         }
-        // SAFETY: `new` made the vectors, and its caller promised the features.
+        // SAFETY: `new` made the vectors, and its caller guaranteed the features.
         unsafe { tree_of::<V, F>(&lanes) }
     }
 }
@@ -97,9 +97,9 @@ impl<V: Vector> Work for Prepare<V> {
     type Out = V::Elem;
     #[inline(always)]
     unsafe fn run(self) -> V::Elem {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         let (scale, mut most) = (V::constant(self.scale), unsafe { Lanes::<V, Largest>::new() });
-        // SAFETY: whoever made it promised `count` scores and as many elements of the mask; the caller promises the features.
+        // SAFETY: the constructor guarantees `count` scores and as many elements of the mask, the caller the features.
         unsafe {
             for at in (0..self.seen).step_by(V::LANES) {
                 let left = (self.seen - at).min(V::LANES);
@@ -122,11 +122,11 @@ impl<V: Vector> Work for Exponentials<V> {
     type Out = V::Elem;
     #[inline(always)]
     unsafe fn run(self) -> V::Elem {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         let (less, mut sum) = unsafe { (V::splat(self.less), Lanes::<V, Sum>::new()) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements, and the caller promises the features.
+            // SAFETY: the constructor guarantees the elements, and the caller the processor features.
             unsafe {
                 let x = load::<V>(self.scores.add(at), left).sub(less);
                 let x = <bodies::Exp as Body<(V,)>>::apply((x,));
@@ -142,11 +142,11 @@ impl<V: Vector> Work for Scaled<V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         let by = unsafe { V::splat(self.by) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements, and the caller promises the features.
+            // SAFETY: the constructor guarantees the elements, and the caller the processor features.
             unsafe { store(load::<V>(self.row.add(at), left).mul(by), self.row.add(at), left) };
         }
     }
@@ -156,11 +156,11 @@ impl<V: Vector> Work for Slopes<V> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         let (delta, scale) = (unsafe { V::splat(self.delta) }, V::constant(self.scale));
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements, and the caller promises the features.
+            // SAFETY: the constructor guarantees the elements, and the caller the processor features.
             unsafe {
                 let off = load::<V>(self.dp.add(at), left).sub(delta);
                 store(load::<V>(self.p.add(at), left).mul(off).mul(scale), self.dp.add(at), left);
@@ -173,11 +173,11 @@ impl<V: Vector> Work for Inner<V> {
     type Out = V::Elem;
     #[inline(always)]
     unsafe fn run(self) -> V::Elem {
-        // SAFETY: the caller promises the features.
+        // SAFETY: the caller guarantees the processor features.
         let mut sum = unsafe { Lanes::<V, Sum>::new() };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements, and the caller promises the features.
+            // SAFETY: the constructor guarantees the elements, and the caller the processor features.
             let product = unsafe { load::<V>(self.a.add(at), left).mul(load::<V>(self.b.add(at), left)) };
             sum.push(product, at, left);
         }

@@ -1,4 +1,4 @@
-//! The scan backward: from the last step taken to the first.
+//! The backward scan: from the last step of the forward scan to the first.
 
 use super::forward::tanh;
 use super::kernel::{Projection, each_piece, is_over};
@@ -10,7 +10,7 @@ use forerun_ops::recurrent::{RecurrentExtents, RecurrentMode};
 use std::marker::PhantomData;
 use std::ptr::null;
 
-/// The arrays that a scan backward reads; a gradient without elements is zero.
+/// The arrays that a backward scan reads; a gradient without elements is zero.
 pub(super) struct Inputs<'a, T> {
     pub(super) packed: &'a [T],
     pub(super) c0: &'a [T],
@@ -22,7 +22,7 @@ pub(super) struct Inputs<'a, T> {
     pub(super) dgates: &'a [T],
 }
 
-/// What a piece of work knows.
+/// The arguments that all tasks share.
 struct Scan<'a, V: Vector> {
     e: &'a RecurrentExtents,
     inputs: &'a Inputs<'a, V::Elem>,
@@ -49,20 +49,20 @@ pub(super) fn scan<S: Set, V: Vector>(
     each_piece(e.batch, team, &|first, count| scan.piece(set, first, count));
 }
 
-/// The address of an element, or null where there are no elements.
+/// A pointer to an element, or null if there is none.
 fn at<T>(all: &[T], i: usize) -> *const T {
     all.get(i).map_or(null(), std::ptr::from_ref)
 }
 
 impl<V: Vector> Scan<'_, V> {
-    /// Scans `count` sequences from `first` on.
+    /// Scans `count` sequences, beginning with `first`.
     fn piece(&self, set: impl Set, first: usize, count: usize) {
         let Scan { e, inputs, .. } = self;
         let (n, h, p, width) = (e.batch, e.hidden, e.state, e.width());
         let saved = e.mode.saved() * h;
         let zeros = |count: usize| vec![V::Elem::default(); count];
-        // What flows to the state and the cell of the step at hand; what reaches the state before it past the gates; what flows to
-        // the hidden units before they are projected.
+        // Gradients of: the state and the cell of the current step; the former state, not through the gates; the hidden
+        // units before projection.
         let (mut dh, mut dc) = (zeros(count * p), zeros(if e.has_cells() { count * h } else { 0 }));
         let (mut past, mut unprojected) = (zeros(count * p), zeros(if e.projected { count * h } else { 0 }));
         let packed = |start: usize, i: usize| at(inputs.packed, start + i);
@@ -70,7 +70,8 @@ impl<V: Vector> Scan<'_, V> {
         for turn in (0..e.steps).rev() {
             let step = if e.reverse { e.steps - 1 - turn } else { turn };
             let row = step * n + first;
-            // SAFETY: offsets are those of the extents, which the arrays have; a piece writes the rows of its own sequences.
+            // SAFETY: the offsets follow from the extents of the arrays, and tasks write the rows of different
+            // sequences.
             unsafe {
                 let to_inputs = out.add(e.back_inputs().start + row * width);
                 let to_states = out.add(e.back_states().start + row * width);
@@ -121,7 +122,7 @@ impl<V: Vector> Scan<'_, V> {
                 }
                 let start = Start { from: past.as_ptr(), stride: p, bias: null() };
                 self.weight.multiply(set, count, (to_states, width, 1), start, (dh.as_mut_ptr(), p));
-                // Only a sequence that is over, or a GRU's update gate, lets something past the gates.
+                // Only steps after the end of a sequence and the update gate of a GRU bypass the gates.
                 if inputs.lengths.is_some() {
                     past.fill(V::Elem::default());
                 }
@@ -137,10 +138,10 @@ impl<V: Vector> Scan<'_, V> {
     }
 }
 
-/// Adds elements to all of a slice, if there are any.
+/// Adds `from` to a slice, unless it is null.
 ///
 /// # Safety
-/// The address is null or reaches as many elements; the set's features must be there.
+/// `from` must be null or valid for as many elements, and the processor must have the set's features.
 unsafe fn add<V: Vector>(set: impl Set, to: &mut [V::Elem], from: *const V::Elem) {
     if !from.is_null() {
         set.vectorize(Sum::<V> { to, from });
@@ -159,7 +160,7 @@ impl<V: Vector> Work for Sum<'_, V> {
         let count = self.to.len();
         for at in (0..count).step_by(V::LANES) {
             let left = (count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements and the features.
+            // SAFETY: the constructor guarantees the elements and the processor features.
             unsafe {
                 let to = self.to.as_mut_ptr().add(at);
                 store(load::<V>(to, left).add(load::<V>(self.from.add(at), left)), to, left);
@@ -168,7 +169,7 @@ impl<V: Vector> Work for Sum<'_, V> {
     }
 }
 
-/// The units of one sequence at one step. Addresses of what the mode has not are null.
+/// The units of one sequence at one step. Pointers to arrays that the mode does not use are null.
 struct Units<V: Vector> {
     mode: RecurrentMode,
     hidden: usize,
@@ -177,7 +178,7 @@ struct Units<V: Vector> {
     former: *const V::Elem,
     cell: *const V::Elem,
     former_cell: *const V::Elem,
-    /// What flows to what was saved of the gates, or null.
+    /// The gradient of the saved gates, or null.
     dgates: *const V::Elem,
     dh: *const V::Elem,
     dc: *mut V::Elem,
@@ -195,7 +196,8 @@ impl<V: Vector> Work for Units<V> {
         let one = V::constant(1.0);
         for at in (0..h).step_by(V::LANES) {
             let left = (h - at).min(V::LANES);
-            // SAFETY: whoever made it promised `hidden` elements of each gate and state that the mode has, and the features.
+            // SAFETY: the constructor guarantees `hidden` elements of each gate and state of the mode, and the
+            // features.
             unsafe {
                 let from = |all: *const V::Elem| load::<V>(all.add(at), left);
                 let gate = |g: usize| load::<V>(self.gates.add(g * h + at), left);

@@ -1,4 +1,4 @@
-//! The scan forward.
+//! The forward scan.
 
 use super::kernel::{Projection, each_piece, is_over};
 use crate::pointwise::Shared;
@@ -21,13 +21,13 @@ pub(super) struct Inputs<'a, T> {
     pub(super) lengths: Option<&'a [i64]>,
 }
 
-/// What a piece of work knows.
+/// The arguments that all tasks share.
 struct Scan<'a, V: Vector> {
     e: &'a RecurrentExtents,
     inputs: &'a Inputs<'a, V::Elem>,
-    /// The state's part of all gates; of a GRU, of reset and update.
+    /// The weight from the state to all gates; of a GRU, to the reset and update gates.
     weight: Packed<V>,
-    /// Of a GRU, the state's part of the new gate.
+    /// The weight from the state to the new gate of a GRU.
     new: Option<Packed<V>>,
     projection: Projection<V>,
     out: Shared<*mut V::Elem>,
@@ -55,14 +55,14 @@ pub(super) fn scan<S: Set, V: Vector>(
 }
 
 impl<V: Vector> Scan<'_, V> {
-    /// Scans `count` sequences from `first` on.
+    /// Scans `count` sequences, beginning with `first`.
     fn piece(&self, set: impl Set, first: usize, count: usize) {
         let Scan { e, inputs, .. } = self;
         let (n, h, p, width) = (e.batch, e.hidden, e.state, e.width());
         let saved = e.mode.saved() * h;
         let out = self.out.get();
         let mut unprojected = vec![V::Elem::default(); if e.projected { count * h } else { 0 }];
-        // SAFETY: offsets are those of the extents, which the arrays have; a piece writes the rows of its own sequences.
+        // SAFETY: the offsets follow from the extents of the arrays, and tasks write the rows of different sequences.
         unsafe {
             let begin = out.add(e.begin().start + first * p);
             std::ptr::copy_nonoverlapping(inputs.h0.as_ptr().add(first * p), begin, count * p);
@@ -112,7 +112,7 @@ impl<V: Vector> Scan<'_, V> {
                 if let Some(projection) = &self.projection {
                     let start = Start { from: null(), stride: 0, bias: null() };
                     for i in (0..count).filter(|i| !is_over(inputs.lengths, first + i, step)) {
-                        // Row by row only where lengths differ.
+                        // Sequences of different lengths are handled one by one.
                         let rows = if inputs.lengths.is_none() { count } else { 1 };
                         let (from, to) = (unprojected.as_ptr().add(i * h), state.add(i * p));
                         projection.multiply(set, rows, (from, h, 1), start, (to, p));
@@ -126,12 +126,12 @@ impl<V: Vector> Scan<'_, V> {
     }
 }
 
-/// The units of one sequence at one step: gates are activated in place.
+/// The units of one sequence at one step. Applies the activations of the gates in place.
 struct Units<V: Vector> {
     mode: RecurrentMode,
     hidden: usize,
     gates: *mut V::Elem,
-    /// The input's part of the gates.
+    /// The gates before the state is added.
     given: *const V::Elem,
     former: *const V::Elem,
     former_cell: *const V::Elem,
@@ -157,7 +157,8 @@ impl<V: Vector> Work for Units<V> {
         let h = self.hidden;
         for at in (0..h).step_by(V::LANES) {
             let left = (h - at).min(V::LANES);
-            // SAFETY: whoever made it promised `hidden` elements of each gate and state that the mode has, and the features.
+            // SAFETY: the constructor guarantees `hidden` elements of each gate and state of the mode, and the
+            // features.
             unsafe {
                 let gate = |g: usize| load::<V>(self.gates.add(g * h + at), left);
                 let keep = |g: usize, x: V| store(x, self.gates.add(g * h + at), left);

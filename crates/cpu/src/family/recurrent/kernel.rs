@@ -1,4 +1,4 @@
-//! From a call of the family to its kernels.
+//! Dispatch of calls to the kernels.
 
 use super::typed;
 use crate::product::Packed;
@@ -9,7 +9,7 @@ use forerun_ops::Recurrent;
 use forerun_ops::recurrent::{Recurrence, RecurrenceBack, RecurrentExtents};
 use forerun_plan::RoutineCall;
 
-/// Sequences of a piece of work; fewer if there are less than two pieces.
+/// The maximum number of sequences of a task; smaller batches are divided into two tasks.
 pub(super) const PIECE: usize = 16;
 
 impl HostKernel for Recurrent {
@@ -23,12 +23,12 @@ impl HostKernel for Recurrent {
     fn scratch(&self, call: &RoutineCall, threads: usize) -> usize {
         let e = extents(call);
         let element = if call.out.0 == DType::F64 { 8 } else { 4 };
-        // Padded to panels of at most 64 columns, both ways.
+        // Packed matrices are padded to panels of at most 64 columns, forward and backward.
         let packed = |k: usize, n: usize| (n + 64).saturating_mul(k).saturating_mul(element);
         let weights = packed(e.state, e.width() + 64).max(packed(e.width(), e.state));
         let projection = if e.projected { packed(e.hidden, e.state) + packed(e.state, e.hidden) } else { 0 };
         let rows = PIECE.saturating_mul(4 * (e.hidden + e.state)).saturating_mul(element).saturating_mul(threads);
-        // Half floats are widened as a whole.
+        // Half-float arrays are widened completely.
         let widened = match call.out.0 {
             DType::F16 | DType::BF16 => {
                 call.inputs.iter().map(|(_, shape)| shape.size()).sum::<usize>().saturating_add(call.out.1.size()) * 4
@@ -53,7 +53,7 @@ pub(super) fn dispatch(args: &Args<'_>, team: &dyn Team, is_forward: bool) -> Re
     by_set!(args.isa, set => typed::run(set, args, &extents(args.call), team, is_forward))
 }
 
-/// The lengths of all sequences, if they are given and none is beyond the steps.
+/// The lengths of the sequences, if given. Fails if one is not between 0 and the number of steps.
 pub(super) fn lengths<'a>(args: &'a Args<'_>, i: usize, e: &RecurrentExtents) -> Result<Option<&'a [i64]>> {
     if args.call.inputs[i].1.size() == 0 {
         return Ok(None);
@@ -68,16 +68,16 @@ pub(super) fn lengths<'a>(args: &'a Args<'_>, i: usize, e: &RecurrentExtents) ->
     }
 }
 
-/// Calls `piece` with the first of some sequences and how many they are, for all sequences.
+/// Divides the sequences into tasks, and calls `piece` with the first sequence of each and their number.
 pub(super) fn each_piece(batch: usize, team: &dyn Team, piece: &(dyn Fn(usize, usize) + Sync)) {
     let most = PIECE.min(batch.div_ceil(2)).max(1);
     team.split(batch.div_ceil(most), &|i| piece(i * most, most.min(batch - i * most)));
 }
 
-/// Whether a sequence is over before a step.
+/// Whether a sequence ends before a step.
 pub(super) fn is_over(lengths: Option<&[i64]>, sequence: usize, step: usize) -> bool {
     lengths.is_some_and(|lengths| step as i64 >= lengths[sequence])
 }
 
-/// The projection of the hidden units, packed, if there is one.
+/// The packed projection of the hidden units, if there is one.
 pub(super) type Projection<V> = Option<Packed<V>>;

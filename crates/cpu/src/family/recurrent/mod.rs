@@ -1,8 +1,8 @@
-//! Scans of recurrent layers. The input's part of all gates comes from one product before the scan; here the state's part is added step by
-//! step, with the weight packed once.
+//! Scans of recurrent layers. One product before the scan multiplies the inputs of all steps; the scan adds the product
+//! of state and weight step by step, with the weight packed once.
 //!
-//! Invariant: sequences do not depend on each other. A piece of work is a few of them over all steps, so threads meet only at the
-//! end, and the bits do not depend on how many there are.
+//! Invariant: sequences are independent. A task computes all steps of a few of them, so threads synchronise only at the
+//! end, and the bits do not depend on the number of threads.
 
 mod backward;
 mod forward;

@@ -1,4 +1,4 @@
-//! From the addresses of a scan to typed slices; half floats are widened to single precision and rounded at the end.
+//! Typed slices of the arrays of a scan. Half floats are widened to float32 and rounded at the end.
 
 use super::kernel::lengths;
 use super::{backward, forward};
@@ -24,7 +24,7 @@ pub(super) fn run<S: Set>(
     }
 }
 
-/// The inputs of either scan that are floats, in order; an unused one has no elements.
+/// The indices of the float inputs of a scan; an unused input has no elements.
 fn floats(is_forward: bool) -> &'static [usize] {
     if is_forward { &[0, 1, 2, 3, 4, 5] } else { &[0, 1, 2, 3, 5, 6, 7] }
 }

@@ -1,4 +1,4 @@
-//! What recurrent layers compute, and over which arrays.
+//! The declaration of the family: names, inputs, attributes and inference.
 
 use super::extents::RecurrentExtents;
 use super::{gradient, samples};
@@ -8,21 +8,22 @@ use crate::samples::Sample;
 use forerun_base::{Result, Shape};
 
 family! {
-    /// Scans of recurrent layers. What is not used (cell states, projection, lengths, gradients) is an array of no elements.
+    /// Scans of recurrent layers. An unused input (cell states, projection, lengths, gradients) is an array without
+    /// elements.
     Recurrent {
         Forward {
             name: "recurrent_scan",
             inputs: [gates, h0, c0, weight, bias, projection, lengths],
             attributes: Recurrence,
             fallible: true,
-            doc: "the states of a recurrent layer after each step, packed with what its gradient reads",
+            doc: "the states of a recurrent layer after each step, packed with the values that its gradient reads",
         }
         Backward {
             name: "recurrent_scan_back",
             inputs: [packed, c0, weight, projection, lengths, dh, dc, dgates],
             attributes: RecurrenceBack,
             fallible: true,
-            doc: "what flows back through a recurrent scan, packed",
+            doc: "the gradients of a recurrent scan, packed",
         }
     }
 }
@@ -32,7 +33,7 @@ attributes! {
     Recurrence {
         /// The position of the mode among [`super::RecurrentMode::ALL`].
         mode: i64,
-        /// Whether the last step comes first.
+        /// Whether the scan runs from the last step to the first.
         reverse: bool,
     }
 
@@ -42,9 +43,9 @@ attributes! {
         mode: i64,
         /// As for the scan.
         reverse: bool,
-        /// Steps of a sequence.
+        /// The number of steps.
         steps: i64,
-        /// Sequences.
+        /// The number of sequences.
         batch: i64,
     }
 }

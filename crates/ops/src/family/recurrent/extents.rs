@@ -1,4 +1,4 @@
-//! The extents of a recurrent layer, and where each part of the packed arrays lies.
+//! The extents of a recurrent layer, and the ranges of the parts of the packed arrays.
 
 use super::declaration::{Recurrence, RecurrenceBack};
 use crate::routine::{Given, invalid, mistyped};
@@ -19,16 +19,16 @@ pub enum RecurrentMode {
 }
 
 impl RecurrentMode {
-    /// All of them; an attribute holds the position.
+    /// All modes; an attribute holds the position in this list.
     pub const ALL: [RecurrentMode; 4] =
         [RecurrentMode::Relu, RecurrentMode::Tanh, RecurrentMode::Lstm, RecurrentMode::Gru];
 
-    /// The attribute that stands for it.
+    /// The value of the attribute.
     pub fn attribute(self) -> i64 {
         self as i64
     }
 
-    /// How many gates a hidden unit has.
+    /// The number of gates of a hidden unit.
     pub fn gates(self) -> usize {
         match self {
             RecurrentMode::Relu | RecurrentMode::Tanh => 1,
@@ -37,8 +37,8 @@ impl RecurrentMode {
         }
     }
 
-    /// How many numbers of each hidden unit and step the backward scan reads besides the states: activated gates, and for a GRU
-    /// also what the state adds to the new gate.
+    /// The number of values per hidden unit and step that the backward scan reads besides the states: activated gates,
+    /// and for a GRU also the contribution of the state to the new gate.
     pub fn saved(self) -> usize {
         match self {
             RecurrentMode::Relu | RecurrentMode::Tanh => 0,
@@ -47,23 +47,25 @@ impl RecurrentMode {
     }
 }
 
-/// The extents of a scan. The scan's result has, one after another: the states before the first step and after every step in the
-/// order of time (`steps + 1, batch, state`), for an LSTM the cell states (`steps, batch, hidden`), and what is saved of the gates
-/// (`steps, batch, saved * hidden`). The backward scan's result has the gradients of the gates' inputs, for a GRU those of the states' part of
-/// the gates, with a projection those of all states, then those of the begin states.
+/// The extents of a scan.
+///
+/// The result of the scan consists of: the states before the first step and after every step in the order of time
+/// (`steps + 1, batch, state`), for an LSTM the cell states (`steps, batch, hidden`), and the saved gates (`steps,
+/// batch, saved * hidden`). The result of the backward scan consists of the gradients of: the inputs of the gates, for
+/// a GRU the contributions of the states to the gates, with a projection all states, and the begin states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecurrentExtents {
     /// How the next state is computed.
     pub mode: RecurrentMode,
-    /// Whether the last step comes first.
+    /// Whether the scan runs from the last step to the first.
     pub reverse: bool,
-    /// Steps of a sequence.
+    /// The number of steps.
     pub steps: usize,
-    /// Sequences.
+    /// The number of sequences.
     pub batch: usize,
-    /// Hidden units.
+    /// The number of hidden units.
     pub hidden: usize,
-    /// Numbers of a state: the hidden units, or what they are projected to.
+    /// The length of a state: the number of hidden units, or the size of the projection.
     pub state: usize,
     /// Whether states are projected.
     pub projected: bool,
@@ -77,7 +79,8 @@ fn mode_of(attribute: i64) -> Result<RecurrentMode> {
 }
 
 impl RecurrentExtents {
-    /// Those of a scan over `(gates, h0, c0, weight, bias, projection, lengths)`, if these fit together.
+    /// The extents of a scan over `(gates, h0, c0, weight, bias, projection, lengths)`. Fails if the shapes do not fit
+    /// together.
     pub fn of_scan(given: &[Given], attributes: &Recurrence) -> Result<RecurrentExtents> {
         let mode = mode_of(attributes.mode)?;
         let (dtype, shape) = given[0];
@@ -104,7 +107,8 @@ impl RecurrentExtents {
         Ok(extents)
     }
 
-    /// Those of a backward scan over `(packed, c0, weight, projection, lengths, dh, dc, dgates)`, if these fit together.
+    /// The extents of a backward scan over `(packed, c0, weight, projection, lengths, dh, dc, dgates)`. Fails if the
+    /// shapes do not fit together.
     pub fn of_back(given: &[Given], attributes: &RecurrenceBack) -> Result<RecurrentExtents> {
         let mode = mode_of(attributes.mode)?;
         let dtype = given[0].0;
@@ -146,88 +150,88 @@ impl RecurrentExtents {
         Ok(())
     }
 
-    /// Whether there are cell states beside the hidden ones.
+    /// Whether there are cell states besides the hidden states.
     pub fn has_cells(&self) -> bool {
         self.mode == RecurrentMode::Lstm
     }
 
-    /// Numbers of all gates of a sequence at a step.
+    /// The length of all gates of a sequence at a step.
     pub fn width(&self) -> usize {
         self.mode.gates() * self.hidden
     }
 
-    /// Sequences times steps.
+    /// The number of sequences times the number of steps.
     pub fn rows(&self) -> usize {
         self.steps * self.batch
     }
 
-    /// All states, that before the first step included.
+    /// The number of elements of all states, including those before the first step.
     fn states(&self) -> usize {
         (self.rows() + self.batch) * self.state
     }
 
-    /// Where the begin states lie in the scan's result.
+    /// The range of the begin states in the result of the scan.
     pub fn begin(&self) -> Range<usize> {
         if self.reverse { self.rows() * self.state..self.states() } else { 0..self.batch * self.state }
     }
 
-    /// Where the states after every step lie in the scan's result.
+    /// The range of the states after every step in the result of the scan.
     pub fn outputs(&self) -> Range<usize> {
         if self.reverse { 0..self.rows() * self.state } else { self.batch * self.state..self.states() }
     }
 
-    /// Where the states before every step lie in the scan's result.
+    /// The range of the states before every step in the result of the scan.
     pub fn before(&self) -> Range<usize> {
         if self.reverse { self.batch * self.state..self.states() } else { 0..self.rows() * self.state }
     }
 
-    /// Where the last states lie in the scan's result.
+    /// The range of the last states in the result of the scan.
     pub fn last(&self) -> Range<usize> {
         let first = if self.reverse { 0 } else { self.rows() * self.state };
         first..first + self.batch * self.state
     }
 
-    /// Where the cell states after every step lie in the scan's result.
+    /// The range of the cell states after every step in the result of the scan.
     pub fn cells(&self) -> Range<usize> {
         let first = self.states();
         first..first + if self.has_cells() { self.rows() * self.hidden } else { 0 }
     }
 
-    /// Where what is saved of the gates lies in the scan's result.
+    /// The range of the saved gates in the result of the scan.
     pub fn saved(&self) -> Range<usize> {
         let first = self.cells().end;
         first..first + self.rows() * self.mode.saved() * self.hidden
     }
 
-    /// Elements of the scan's result.
+    /// The number of elements of the result of the scan.
     pub fn packed(&self) -> usize {
         self.saved().end
     }
 
-    /// Where the gradients of the gates' inputs lie in the backward scan's result.
+    /// The range of the gradients of the inputs of the gates in the result of the backward scan.
     pub fn back_inputs(&self) -> Range<usize> {
         0..self.rows() * self.width()
     }
 
-    /// Where the gradients of the states' part of the gates lie in the backward scan's result.
+    /// The range of the gradients of the contributions of the states to the gates in the result of the backward scan.
     pub fn back_states(&self) -> Range<usize> {
         let inputs = self.back_inputs();
         if self.mode == RecurrentMode::Gru { inputs.end..2 * inputs.end } else { inputs }
     }
 
-    /// Where the gradients of projected states lie in the backward scan's result.
+    /// The range of the gradients of projected states in the result of the backward scan.
     pub fn back_projected(&self) -> Range<usize> {
         let first = self.back_states().end;
         first..first + if self.projected { self.rows() * self.state } else { 0 }
     }
 
-    /// Where the gradients of the begin states lie in the backward scan's result.
+    /// The range of the gradients of the begin states in the result of the backward scan.
     pub fn back_begin(&self) -> Range<usize> {
         let first = self.back_projected().end;
         first..first + self.batch * self.state
     }
 
-    /// Where the gradients of the cells' begin states lie in the backward scan's result.
+    /// The range of the gradients of the begin cell states in the result of the backward scan.
     pub fn back_cells(&self) -> Range<usize> {
         let first = self.back_begin().end;
         first..first + if self.has_cells() { self.batch * self.hidden } else { 0 }

@@ -1,4 +1,4 @@
-//! The gradient of a recurrent scan: a scan backwards, and one product over all steps for each weight.
+//! The gradient of a recurrent scan: a backward scan, and one product over all steps for each weight.
 
 use super::declaration::{Recurrence, RecurrenceBack, Recurrent};
 use super::extents::RecurrentExtents;

@@ -3,7 +3,7 @@
 use crate::samples::{Input, Sample, Values, call, x};
 use forerun_base::DType::{BF16, F16, F32, F64, I32, I64};
 
-/// The inputs of a scan of this mode: steps, batch, hidden units, and what states are projected to (0: not at all).
+/// The inputs of a scan of a mode with these extents: steps, batch, hidden units, and size of the projection (0: none).
 fn scan(mode: usize, [steps, batch, hidden, projection]: [usize; 4]) -> Vec<Input> {
     let (width, state) = ([1, 1, 4, 3][mode] * hidden, if projection > 0 { projection } else { hidden });
     let cells = if mode == 2 { x([batch, hidden]) } else { x([0]) };
@@ -11,7 +11,7 @@ fn scan(mode: usize, [steps, batch, hidden, projection]: [usize; 4]) -> Vec<Inpu
     vec![x([steps, batch, width]), x([batch, state]), cells, x([width, state]), x([width]), projected, x([0])]
 }
 
-/// The inputs of the way back: what the scan saved, and what flows to states, cells and gates.
+/// The inputs of the backward scan: what the scan saved, and the gradients of states, cells and gates.
 fn back(mode: usize, [steps, batch, hidden, projection]: [usize; 4], flows: [bool; 3]) -> Vec<Input> {
     let forward = scan(mode, [steps, batch, hidden, projection]);
     let state = if projection > 0 { projection } else { hidden };
@@ -36,9 +36,9 @@ pub(super) fn samples() -> Vec<Sample> {
                 all.push(way.on(back(mode, [3, 2, 2, 0], flows)).of([F32, F64]));
             }
         }
-        // Rows beyond a block of the product, columns beyond a panel.
+        // More rows than a block of the product, more columns than a panel.
         all.push(op(mode, false).on(scan(mode, [2, 37, 19, 0])).of([F32, F64]));
-        // Lengths from the end, and none at all.
+        // Sequences of different lengths, and scans without steps.
         let mut uneven = scan(mode, [4, 3, 2, 0]);
         uneven[6] = x([3]).values(Values::Rising).dtype(I64);
         all.push(op(mode, mode % 2 == 0).on(uneven).of([F32, F64]));
