@@ -23,7 +23,9 @@ pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;
 pub use observe::blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
-pub use observe::capture::{Capture, CapturedProgram, whole_inputs, write_back};
+pub use observe::capture::{
+    Capture, CapturedPlace, CapturedProgram, CapturedSlot, CapturedStep, whole_inputs, write_back,
+};
 pub use observe::holders::Holder;
 pub use observe::no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
 pub use observe::nonfinite::{abandon_detecting, detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};

@@ -22,6 +22,7 @@ mod exchange;
 mod fail;
 mod forwarded;
 mod functions;
+mod graph;
 mod images;
 mod index;
 mod initialise;

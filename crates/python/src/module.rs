@@ -48,6 +48,8 @@ mod _forerun {
         pointwise, reduction, routine, stack, sum_of_products, uniform, vdot,
     };
     #[pymodule_export]
+    use crate::graph::PyGraph;
+    #[pymodule_export]
     use crate::images::{convolution, deconvolution, pooling};
     #[pymodule_export]
     use crate::initialise::initialize;
