@@ -542,6 +542,11 @@ def adam_update(
     decoupled: builtins.bool = False,
 ) -> None: ...
 
+def checkpoint(
+    function: Callable[[list[ndarray]], Sequence[ndarray]], inputs: Sequence[ndarray]
+) -> list[ndarray]: ...
+def observed(function: Callable[[], Any], hook: Callable[[str, list[ndarray], ndarray], object]) -> Any: ...
+
 class Captured:
     """The ops that a function submitted, which can be submitted again with other inputs."""
 

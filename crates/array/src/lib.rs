@@ -42,6 +42,6 @@ pub use runtime::devices::{
 pub use runtime::fork::end_background;
 pub use runtime::host_queue::{has_host_room, make_host_room};
 pub use runtime::memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak, set_budget};
-pub use runtime::random_streams::{seed, stream_of, swap_stream, watch_forks};
+pub use runtime::random_streams::{seed, stream_of, stream_position, swap_stream, watch_forks};
 pub use runtime::window::{SlotStats, leave, on_arrival, slots};
 pub use runtime::{RuntimeStats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};

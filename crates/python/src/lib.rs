@@ -33,6 +33,7 @@ mod memory;
 mod methods;
 mod module;
 mod new_object;
+mod op_hooks;
 mod operand;
 mod operators;
 mod pycall;
