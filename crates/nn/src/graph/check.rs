@@ -17,6 +17,9 @@ type Checked<T> = Result<T, String>;
 /// Number of batch sizes whose plans a graph keeps.
 const MOST_PLANS: usize = 16;
 
+/// Limit of a pooling's attributes: its inference lists the windows along each axis.
+const MOST_WINDOWS: i64 = 1 << 24;
+
 /// A graph for one batch size.
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
@@ -76,6 +79,16 @@ impl GraphModel {
         }
         plans.push((batch, plan.clone()));
         Ok(plan)
+    }
+
+    /// The number of elements of all results together for a batch size, so that a program that serves strangers can
+    /// refuse a graph before it runs.
+    ///
+    /// # Errors
+    /// A batch size that the graph does not allow.
+    pub fn elements(&self, batch: usize) -> Checked<u64> {
+        let plan = self.plan(batch)?;
+        Ok(plan.steps.iter().map(|step| step.shape.size() as u64).fold(0, u64::saturating_add))
     }
 
     fn make_plan(&self, batch: usize) -> Checked<Plan> {
@@ -322,6 +335,9 @@ impl At {
                     };
                     named.push((*name, value));
                 }
+                if matches!(routine, Routine::Pooling(_)) && named.iter().any(|(_, value)| exceeds(value, MOST_WINDOWS)) {
+                    return Err(format!("an attribute exceeds {MOST_WINDOWS}"));
+                }
                 let encoded = routine.encode(&named).map_err(message)?;
                 let made = routine.infer(given, &encoded).map_err(message)?;
                 (StepOp::Routine(*routine, encoded), made)
@@ -351,6 +367,15 @@ impl At {
             ArgType::Scalar(_) => {}
         }
         Ok(StepOp::Update(layout, offset))
+    }
+}
+
+/// Whether an integer exceeds a limit.
+fn exceeds(value: &Value, most: i64) -> bool {
+    match value {
+        Value::Int(value) => *value > most,
+        Value::Ints(values) => values.iter().any(|value| *value > most),
+        Value::Bool(_) | Value::Float(_) | Value::Floats(_) | Value::Text(_) => false,
     }
 }
 
