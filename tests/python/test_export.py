@@ -366,7 +366,7 @@ def test_invalid_graphs_are_refused(where: list[Any], value: Any, message: str, 
     made("mlp", tmp_path)
     symbol = str(tmp_path / "net-symbol.json")
     change(symbol, where, value)
-    with pytest.raises(ValueError, match="load: .*net-symbol.json: ") as caught:
+    with pytest.raises(ValueError, match=r"load: .*net-symbol\.json: ") as caught:
         SymbolBlock.imports(symbol, "data")
     assert message in str(caught.value)
 
@@ -399,7 +399,19 @@ def test_mutated_graphs_are_read_or_refused(name: str, tmp_path: pathlib.Path) -
     made(name, tmp_path)
     path = tmp_path / "net-symbol.json"
     valid, dice = path.read_text(), random.Random(3)
-    tokens = ["0", "-1", "1e9", "9223372036854775807", "18446744073709551615", "null", "[]", "{}", '"x"', "true", '{"batch": 3}']
+    tokens = [
+        "0",
+        "-1",
+        "1e9",
+        "9223372036854775807",
+        "18446744073709551615",
+        "null",
+        "[]",
+        "{}",
+        '"x"',
+        "true",
+        '{"batch": 3}',
+    ]
     outcomes = set()
     for _ in range(3000 if os.environ.get("FORERUN_TEST_LONG") == "1" else 300):
         text = list(valid)

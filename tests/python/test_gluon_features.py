@@ -191,7 +191,7 @@ def test_blocks_are_saved_with_their_structure(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "net-model.json"
     for text in ["", "[" * 100_000, "{}", "[]", "null", '{"format": "forerun-block", "version": 2}', "\xff"]:
         path.write_text(text, encoding="latin-1")
-        with pytest.raises(ValueError, match="load: .*net-model.json: "):
+        with pytest.raises(ValueError, match=r"load: .*net-model\.json: "):
             other.load(tmp_path / "net")
     path.write_text(json.dumps({"format": "forerun-block", "version": 1, "block": {"class": "X", "children": []}}))
     with pytest.raises(ValueError, match="is not described"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -81,12 +82,19 @@ def test_functions_with_several_arrays_and_other_arguments() -> None:
 def test_arrays_of_the_enclosing_tape() -> None:
     x = np.array([1.0, 2.0, 3.0])
     x.attach_grad()
+
+    def around(call: Callable[..., Any]) -> Any:
+        outside = x * 3
+
+        def inside(z: Any) -> Any:
+            return z * outside + x
+
+        return call(inside, x * 2)
+
     grads = []
-    for checkpointed in [False, True]:
+    for call in [lambda function, z: function(z), gluon.checkpoint]:
         with autograd.record():
-            outside = x * 3
-            inside = (lambda z: z * outside + x)
-            y = gluon.checkpoint(inside, x * 2) if checkpointed else inside(x * 2)
+            y = around(call)
         y.backward()
         grads.append(x.grad.asnumpy())
     numpy.testing.assert_array_equal(grads[0], grads[1])

@@ -23,7 +23,7 @@ def export(
     path: str,
     epoch: int,
     inputs: Sequence[Any] | None,
-    batch_axis: int | None | Sequence[int | None],
+    batch_axis: int | Sequence[int | None] | None,
 ) -> tuple[str, str]:
     """Write ``path-symbol.json`` and ``path-EPOCH.params``; return their names."""
     kind = type(block).__name__
@@ -68,7 +68,7 @@ def export(
     return files
 
 
-def _batch_axes(metas: list[_Meta], batch_axis: int | None | Sequence[int | None]) -> list[int | None]:
+def _batch_axes(metas: list[_Meta], batch_axis: int | Sequence[int | None] | None) -> list[int | None]:
     """Return the batch axis of each input."""
     if batch_axis is not None and not isinstance(batch_axis, int):
         axes = list(batch_axis)

@@ -231,7 +231,7 @@ class HybridBlock(Block):
         remove_amp_cast: bool = True,
         *,
         inputs: Sequence[Any] | None = None,
-        batch_axis: int | None | Sequence[int | None] = 0,
+        batch_axis: int | Sequence[int | None] | None = 0,
     ) -> tuple[str, str]:
         """Write the computation and the parameters to files that :class:`SymbolBlock` and Rust programs run.
 

@@ -61,7 +61,9 @@ def checkpoint(function: Callable[..., Any], *inputs: Any) -> Any:
             kind = None
             return [result]
         if not isinstance(result, (list, tuple)) or not all(isinstance(one, ndarray) for one in result):
-            raise TypeError(f"checkpoint: the function returned {type(result).__name__}, not an array or a list of them")
+            raise TypeError(
+                f"checkpoint: the function returned {type(result).__name__}, not an array or a list of them"
+            )
         kind = type(result)
         return list(result)
 
