@@ -218,8 +218,9 @@ def test_the_summary_has_the_form_of_gluon(capsys: pytest.CaptureFixture[str]) -
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "-" * 80 == lines[-1] and lines[2] == "=" * 80
     assert lines[1].split() == ["Layer", "(type)", "Output", "Shape", "Param", "#"]
-    rows = [line.split(None, 1)[0] for line in lines[3:] if "-" in line[:20].strip("-")]
-    assert rows[:3] == ["Dense-1", "BatchNorm-2", "HybridSequential-3"]
+    end = lines.index("=" * 80, 3)
+    rows = [line.split(None, 1)[0] for line in lines[3:end]]
+    assert rows[:4] == ["Input", "Dense-1", "BatchNorm-2", "HybridSequential-3"]
     assert rows[-2:] == ["Dense-7", "Nested-8"]
     # Dense: 12 parameters, called three times; batch norm: 12, 6 of them trained, called twice.
     text = "\n".join(lines)

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 fn main() -> Result<()> {
     let given: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let own = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exported").join(name);
-    let [graph, parameters] = <[PathBuf; 2]>::try_from(given)
-        .unwrap_or_else(|_| [own("lenet-symbol.json"), own("lenet-0000.params")]);
+    let [graph, parameters] =
+        <[PathBuf; 2]>::try_from(given).unwrap_or_else(|_| [own("lenet-symbol.json"), own("lenet-0000.params")]);
     let net = Graph::load(graph, parameters)?;
     println!("{} ops, {} parameters", net.model().ops(), net.parameters().len());
     for batch in [1, 4] {

@@ -151,7 +151,8 @@ impl Observer for Outside {
         let target = note.target;
         if !note.in_place {
             seen.made.insert(target.cell_id());
-        } else if !seen.made.contains(&target.cell_id()) && !seen.written.iter().any(|known| known.shares_cell(target)) {
+        } else if !seen.made.contains(&target.cell_id()) && !seen.written.iter().any(|known| known.shares_cell(target))
+        {
             seen.written.push(target.base());
         }
     }

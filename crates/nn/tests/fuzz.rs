@@ -216,7 +216,8 @@ fn given(graph: &GraphModel, batch: usize) -> Option<(Vec<Array>, Vec<Array>)> {
         (size as u64 <= MOST_ELEMENTS).then(|| ops::full(shape, Scalar::Int(1), dtype, Loc::caller()).ok()).flatten()
     };
     let extents = |known: Vec<Option<usize>>| known.into_iter().map(|e| e.unwrap_or(batch)).collect::<Vec<_>>();
-    let inputs = graph.inputs().iter().map(|input| one(&extents(input.extents()), input.dtype)).collect::<Option<_>>()?;
+    let inputs =
+        graph.inputs().iter().map(|input| one(&extents(input.extents()), input.dtype)).collect::<Option<_>>()?;
     let parameters = graph.parameters().iter().map(|p| one(&p.shape, p.dtype)).collect::<Option<_>>()?;
     (graph.elements(batch).ok()? <= MOST_ELEMENTS).then_some((inputs, parameters))
 }
@@ -225,9 +226,10 @@ fn given(graph: &GraphModel, batch: usize) -> Option<(Vec<Array>, Vec<Array>)> {
 fn run(graph: &GraphModel, batch: usize) -> Option<Result<(), Error>> {
     let (inputs, parameters) = given(graph, batch)?;
     let outputs = graph.run(&inputs.iter().collect::<Vec<_>>(), &parameters.iter().collect::<Vec<_>>(), Loc::caller());
-    Some(outputs.and_then(|all| {
-        all.iter().try_for_each(|y| y.snapshot_with(&Wait::at(Loc::caller(), "test")).map(drop))
-    }))
+    Some(
+        outputs
+            .and_then(|all| all.iter().try_for_each(|y| y.snapshot_with(&Wait::at(Loc::caller(), "test")).map(drop))),
+    )
 }
 
 #[test]
@@ -268,5 +270,8 @@ fn corrupted_graphs_load_or_fail_cleanly() {
             }
         }
     }
-    assert!(loaded > rounds() / 200 && refused > rounds() / 2 && ran > 0, "{loaded} loaded, {refused} refused, {ran} ran");
+    assert!(
+        loaded > rounds() / 200 && refused > rounds() / 2 && ran > 0,
+        "{loaded} loaded, {refused} refused, {ran} ran"
+    );
 }

@@ -182,7 +182,7 @@ class Block:
 
         The callback gets the array when the op is submitted. It does not wait: the array may not be computed yet, and
         only a callback that reads it waits. Ops that are submitted while the callback runs are not reported. The array
-        has no gradient. While there is a hook, calls are not captured, and results that are reported are not fused away.
+        has no gradient. While there is a hook, calls are not captured, and reported results are not fused away.
 
         Parameters
         ----------

@@ -101,7 +101,12 @@ impl SegmentBuilder {
         });
         // Each replay decides whether its inputs are detached.
         let given = matches!(slot, CapturedSlot::Input(i) if self.kept[i].is_detached());
-        CapturedPlace { slot, meta: array.meta().share(), offset: array.offset(), detached: array.is_detached() && !given }
+        CapturedPlace {
+            slot,
+            meta: array.meta().share(),
+            offset: array.offset(),
+            detached: array.is_detached() && !given,
+        }
     }
 }
 

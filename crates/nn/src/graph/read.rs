@@ -69,7 +69,9 @@ impl<'a> Fields<'a> {
     fn text(&mut self, name: &str) -> Read<&'a str> {
         match self.need(name)? {
             Json::Text(text) if text.len() <= MOST_TEXT => Ok(text),
-            Json::Text(text) => Err(format!("{}: '{name}' has {} bytes, at most {MOST_TEXT} are allowed", self.what, text.len())),
+            Json::Text(text) => {
+                Err(format!("{}: '{name}' has {} bytes, at most {MOST_TEXT} are allowed", self.what, text.len()))
+            }
             other => Err(format!("{}: '{name}' is {}, not a text", self.what, other.kind())),
         }
     }
@@ -199,8 +201,12 @@ fn graph(json: &Json) -> Read<GraphModel> {
         Json::Int(batch @ 1..) => Some(*batch as usize),
         other => return Err(format!("'batch' is {}, not null or a positive integer", other.kind())),
     };
-    let inputs: Vec<GraphInput> =
-        fields.list("inputs", MOST_ARRAYS)?.iter().enumerate().map(|(at, json)| input(at, json)).collect::<Read<_>>()?;
+    let inputs: Vec<GraphInput> = fields
+        .list("inputs", MOST_ARRAYS)?
+        .iter()
+        .enumerate()
+        .map(|(at, json)| input(at, json))
+        .collect::<Read<_>>()?;
     let parameters: Vec<GraphParameter> = fields
         .list("parameters", MOST_ARRAYS)?
         .iter()
@@ -390,7 +396,9 @@ fn routine_attributes(routine: Routine, fields: &mut Fields<'_>) -> Read<Vec<(&'
             }
             AttributeKind::Axis | AttributeKind::Integer => AttributeValue::Int(fields.linear(name)?),
             AttributeKind::Integers => AttributeValue::Ints(fields.linears(name, MOST_ITEMS)?),
-            AttributeKind::Other(kind) => return Err(format!("{}: no file has attributes of type {kind}", fields.what)),
+            AttributeKind::Other(kind) => {
+                return Err(format!("{}: no file has attributes of type {kind}", fields.what));
+            }
         };
         named.push((name, value));
     }

@@ -116,7 +116,8 @@ fn submit_step(step: &Step, arrays: &[Option<Array>], loc: Loc) -> Result<Array>
             Value::Number(scalar) => Arg::Scalar(*scalar),
         })
         .collect();
-    let given: Vec<&Array> = args.iter().filter_map(|arg| if let Arg::Array(x) = arg { Some(*x) } else { None }).collect();
+    let given: Vec<&Array> =
+        args.iter().filter_map(|arg| if let Arg::Array(x) = arg { Some(*x) } else { None }).collect();
     let (shape, dtype) = (&step.shape, step.dtype);
     match &step.op {
         StepOp::Point(forerun_ops::Point::Cast) => ops::cast(given[0], dtype, loc),

@@ -61,7 +61,9 @@ pub fn trace_graph(
         let array = &first.outside()[at];
         let known = parameters.iter().find(|parameter| parameter.array.shares_cell(array));
         let found = match known {
-            Some(NamedArray { name, array, role }) => NamedArray { name: name.clone(), array: array.clone(), role: *role },
+            Some(NamedArray { name, array, role }) => {
+                NamedArray { name: name.clone(), array: array.clone(), role: *role }
+            }
             None => {
                 constants += 1;
                 let name = format!("constant:{}", constants - 1);
@@ -132,7 +134,8 @@ impl Trace {
         let mut results = 0;
         for step in program.steps() {
             if let Some(CapturedSlot::Outside(_)) = step.writes {
-                let text = format!("{}: forward writes to an array that existed before the call", step.signature.op.name());
+                let text =
+                    format!("{}: forward writes to an array that existed before the call", step.signature.op.name());
                 return Err(fail(&text, step.loc));
             }
             let made = trace.add(&step, &held)?;
@@ -227,7 +230,8 @@ impl Trace {
         references: Vec<Reference>,
     ) -> Result<usize> {
         let (out, loc) = (&step.signature.out, step.loc);
-        let (mut arrays, mut numbers) = (references.into_iter().zip(&step.signature.inputs), step.immediates.into_iter());
+        let (mut arrays, mut numbers) =
+            (references.into_iter().zip(&step.signature.inputs), step.immediates.into_iter());
         let (mut operands, mut types) = (Vec::new(), Vec::new());
         for at in 0..arity {
             if scalars >> at & 1 == 1 {
@@ -244,7 +248,8 @@ impl Trace {
         let target = (point == Point::Cast).then_some(out.dtype);
         let inferred = infer::pointwise(point, &types, target).map_err(|error| error.submitted_at(loc))?;
         if inferred.compute != compute {
-            let text = format!("{point}: it computes in {compute}, and would in {} without its context", inferred.compute);
+            let text =
+                format!("{point}: it computes in {compute}, and would in {} without its context", inferred.compute);
             return Err(fail(&text, loc));
         }
         let made = self.push(NodeOp::Point(point), operands, (inferred.result, inferred.shape), loc);
@@ -318,7 +323,8 @@ fn view_of(layout: &Layout, offset: u64) -> View {
 /// File and line, without folders: a file that travels does not name them.
 fn line(loc: Loc) -> String {
     let Some(source) = loc.resolve() else { return String::new() };
-    let name = Path::new(&source.file).file_name().map_or_else(|| source.file.clone().into(), |name| name.to_string_lossy());
+    let name =
+        Path::new(&source.file).file_name().map_or_else(|| source.file.clone().into(), |name| name.to_string_lossy());
     format!("{name}:{}", source.line)
 }
 

@@ -10,9 +10,10 @@ use serde_json::{Map, Value as Tree, json};
 impl GraphModel {
     /// The text of the graph file.
     pub fn to_text(&self) -> String {
-        let inputs = self.inputs.iter().map(|input| {
-            json!({"name": input.name, "dtype": input.dtype.name(), "shape": linears(&input.shape)})
-        });
+        let inputs = self
+            .inputs
+            .iter()
+            .map(|input| json!({"name": input.name, "dtype": input.dtype.name(), "shape": linears(&input.shape)}));
         let parameters = self.parameters.iter().map(|parameter| {
             let (dtype, role) = (parameter.dtype.name(), parameter.role.name());
             json!({"name": parameter.name, "dtype": dtype, "shape": parameter.shape.to_vec(), "role": role})
@@ -116,7 +117,9 @@ fn attributes(op: &NodeOp) -> Tree {
         NodeOp::Point(_) | NodeOp::Matmul | NodeOp::Normal | NodeOp::Uniform => json!({}),
         NodeOp::Reduce { axes, keepdims, .. } => json!({"axis": axes, "keepdims": keepdims}),
         NodeOp::Concat { axis } => json!({"axis": axis}),
-        NodeOp::Take { axis, mode } | NodeOp::ScatterAdd { axis, mode } => json!({"axis": axis, "mode": mode_name(*mode)}),
+        NodeOp::Take { axis, mode } | NodeOp::ScatterAdd { axis, mode } => {
+            json!({"axis": axis, "mode": mode_name(*mode)})
+        }
         NodeOp::Update(region) => json!({"region": view(region)}),
         NodeOp::Full(value) => json!({"value": number(*value)}),
         NodeOp::Arange { start, step } => json!({"start": number(*start), "step": number(*step)}),
