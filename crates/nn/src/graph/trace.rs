@@ -54,22 +54,16 @@ pub fn trace_graph(
     let used = merged.prune();
     let given = first.inputs().len();
     let (mut arrays, mut pairs) = (Vec::new(), Vec::new());
-    // The number of each outside array among the parameters of the graph.
+    // Parameters come first, in the order given, and then constants.
+    let rank = |array: &Array| parameters.iter().position(|known| known.array.shares_cell(array));
+    let outside = first.outside().iter().enumerate().filter(|(at, _)| used[given + at]);
+    let mut outside: Vec<(usize, usize, &Array)> =
+        outside.map(|(at, array)| (rank(array).unwrap_or(parameters.len()), at, array)).collect();
+    outside.sort_by_key(|(rank, at, _)| (*rank, *at));
+    // The number of each outside array among the arrays of the graph.
     let mut numbers: HashMap<usize, usize> = HashMap::new();
-    let mut constants = 0;
-    for at in (0..first.outside().len()).filter(|at| used[given + at]) {
-        let array = &first.outside()[at];
-        let known = parameters.iter().find(|parameter| parameter.array.shares_cell(array));
-        let found = match known {
-            Some(NamedArray { name, array, role }) => {
-                NamedArray { name: name.clone(), array: array.clone(), role: *role }
-            }
-            None => {
-                constants += 1;
-                let name = format!("constant:{}", constants - 1);
-                NamedArray { name, array: array.clone(), role: Role::Constant }
-            }
-        };
+    for (rank, at, array) in outside {
+        let known = parameters.get(rank);
         for other in programs[1..].iter().map(|(_, other)| &other.outside()[at]) {
             if other.shares_cell(array) {
                 continue;
@@ -81,7 +75,13 @@ pub fn trace_graph(
             pairs.push((array.clone(), other.clone()));
         }
         numbers.insert(given + at, given + arrays.len());
-        arrays.push(found);
+        arrays.push(match known {
+            Some(known) => NamedArray { name: known.name.clone(), array: known.array.clone(), role: known.role },
+            None => {
+                let constants = arrays.iter().filter(|known: &&NamedArray| known.role == Role::Constant).count();
+                NamedArray { name: format!("constant:{constants}"), array: array.clone(), role: Role::Constant }
+            }
+        });
     }
     merged.renumber(given, first.outside().len(), &numbers);
     let described = inputs.iter().zip(first.inputs()).zip(merged.inputs);
