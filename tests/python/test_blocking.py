@@ -163,6 +163,8 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "npx.save": saved(lambda path: npx.save(path, [array(2)])),
     "gluon.utils.clip_global_norm": lambda _: gluon.utils.clip_global_norm([array(2)], 1.0),
     "gluon.Block.save_parameters": saved(lambda path: network().save_parameters(path)),
+    "gluon.Block.save": saved(lambda path: network().save(path)),
+    "gluon.HybridBlock.export": saved(lambda path: network().export(path, inputs=[array(3, 3)])),
     "gluon.ParameterDict.save": saved(lambda path: network().collect_params().save(path)),
     "gluon.ParameterDict.restore": lambda _: network().collect_params().restore(),
     "gluon.Trainer.restore": lambda _: trained().restore(),
@@ -362,6 +364,7 @@ OWN: dict[str, Callable[[], object]] = {
     "ndarray.as_in_context": lambda: array(3).as_in_context(npx.cpu(1)),
     "ndarray.to_device": lambda: array(3).to_device(npx.cpu(1)),
     "ndarray.copyto": lambda: array(3).copyto(array(3)).copyto(npx.cpu(1)),
+    "gluon.checkpoint": lambda: gluon.checkpoint(np.tanh, array(2)),
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }
