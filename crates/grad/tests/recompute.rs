@@ -2,7 +2,7 @@
 
 use forerun_array::{Arg, Array, Wait, ops, seed};
 use forerun_base::{DType, Loc, Result, Scalar, Shape};
-use forerun_grad::{Differentiable, GradReq, attach_grad, checkpoint, gradient_of, is_recording, record};
+use forerun_grad::{Differentiable, GradReq, Recomputed, attach_grad, checkpoint, gradient_of, is_recording, record};
 use forerun_ops::Point;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -22,6 +22,11 @@ fn grad(x: &Array) -> Vec<f32> {
     values(&gradient_of(x).unwrap().0)
 }
 
+/// The only output of a checkpoint of one input.
+fn one(x: &Array, function: Arc<Recomputed>) -> Result<Array> {
+    Ok(checkpoint(&[x], function, Loc::caller())?.remove(0))
+}
+
 fn two(point: Point, x: &Array, y: &Array) -> Result<Array> {
     ops::pointwise(point, &[Arg::Array(x), Arg::Array(y)], Loc::caller())
 }
@@ -36,7 +41,7 @@ fn gradients_reach_inputs_and_arrays_from_outside() {
         let w = outside.lock().unwrap().clone();
         Ok(vec![two(Point::Multiply, &two(Point::Multiply, &inputs[0], &w)?, &inputs[0])?])
     });
-    let y = record(|| Ok(checkpoint(&[&x], function.clone(), Loc::caller())?.remove(0))).unwrap();
+    let y = record(|| one(&x, function.clone())).unwrap();
     assert_eq!((values(&y), calls.load(Relaxed)), (vec![4.0, 20.0, 54.0], 1));
     y.backward().unwrap();
     assert_eq!(calls.load(Relaxed), 2);
@@ -54,11 +59,10 @@ fn the_same_random_numbers_are_drawn_and_later_ones_do_not_change() {
             let noise = ops::uniform(&[64], 0.0, 1.0, DType::F32, Loc::caller())?;
             Ok(vec![two(Point::Multiply, &inputs[0], &noise)?])
         });
-        let y = record(|| match kept {
-            true => Ok(function(vec![x.clone()])?.remove(0)),
-            false => Ok(checkpoint(&[&x], function.clone(), Loc::caller())?.remove(0)),
-        });
-        let y = y.unwrap();
+        let y = match kept {
+            true => record(|| function(vec![x.clone()])).unwrap().remove(0),
+            false => record(|| one(&x, function.clone())).unwrap(),
+        };
         y.backward().unwrap();
         let later = ops::uniform(&[4], 0.0, 1.0, DType::F32, Loc::caller()).unwrap();
         assert_eq!(values(&y), grad(&x));
@@ -75,7 +79,7 @@ fn writes_to_arrays_from_outside_take_effect_once() {
         ops::in_place(Point::Add, &counter.lock().unwrap(), Arg::Scalar(Scalar::Float(1.0)), Loc::caller())?;
         Ok(vec![two(Point::Multiply, &inputs[0], &inputs[0])?])
     });
-    let y = record(|| Ok(checkpoint(&[&x], function.clone(), Loc::caller())?.remove(0))).unwrap();
+    let y = record(|| one(&x, function.clone())).unwrap();
     y.backward().unwrap();
     assert_eq!((values(&count), grad(&x)), (vec![1.0], vec![2.0]));
     assert_eq!(count.shape(), Shape::SCALAR);
