@@ -204,3 +204,34 @@ def test_sync_mode_gives_the_same() -> None:
         """
     outputs = {run(program, FORERUN_ENGINE=mode).stdout for mode in ["sync", "async"]}
     assert len(outputs) == 1 and outputs != {""}
+
+
+# Says for each read whether it spawned tasks: long chains are planned, short ones run record by record.
+SHORT_PLANS = """
+    from forerun import engine, np
+    x = np.ones((20000,))
+    x.wait_to_read()
+    spawned = []
+    for step in range(40):
+        before, y = engine.stats()["tasks"], x
+        for _ in range(6 if step % 2 else 1):
+            y = y * 0.5 + 1
+        y.wait_to_read()
+        spawned.append("01"[engine.stats()["tasks"] > before])
+    print("".join(spawned), y[7].item())
+"""
+
+
+@pytest.mark.usefixtures("once")
+def test_a_seed_decides_whether_a_waiter_runs_short_plans_itself() -> None:
+    outputs = []
+    for seed in ["1", "2", "1"]:
+        result = run(SHORT_PLANS, FORERUN_ENGINE=f"seeded:{seed}", FORERUN_TINY="4096")
+        assert result.returncode == 0, result.stderr
+        outputs.append(result.stdout.split())
+    (first, value), (second, other), again = outputs
+    assert again == [first, value], "the same seed gives the same schedule"
+    assert first != second
+    for spawned in [first, second]:
+        assert set(spawned[::2]) == set(spawned[1::2]) == {"0", "1"}, "both happen, for both kinds of plans"
+    assert value == other == str(2 - 0.5**6)

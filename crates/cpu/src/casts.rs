@@ -216,11 +216,11 @@ pub(crate) const fn is_fast(from: DType, to: DType) -> bool {
 }
 
 /// The cast loop: with vectors of the set if [`is_fast`], otherwise with those of the baseline.
-pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
+pub(crate) fn find<S: Set>(set: S, from: DType, to: DType) -> Option<Loop> {
     if !is_fast(from, to) {
         return Some(any(from, to));
     }
-    fn of_fast<S: Set, A: Copy>(to: DType) -> Option<Loop>
+    fn of_fast<S: Set, A: Copy>(set: S, to: DType) -> Option<Loop>
     where
         i8: CastFrom<A>,
         i16: CastFrom<A>,
@@ -234,15 +234,15 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
         f64: CastFrom<A>,
     {
         match to {
-            DType::I8 => Some(each::run::<S, each::Cast<A, i8>>),
-            DType::I16 => Some(each::run::<S, each::Cast<A, i16>>),
-            DType::U8 => Some(each::run::<S, each::Cast<A, u8>>),
-            DType::U16 => Some(each::run::<S, each::Cast<A, u16>>),
-            DType::U32 => Some(each::run::<S, each::Cast<A, u32>>),
-            _ => of_narrow::<S, A>(to),
+            DType::I8 => Some(each::find::<S, each::Cast<A, i8>>(set)),
+            DType::I16 => Some(each::find::<S, each::Cast<A, i16>>(set)),
+            DType::U8 => Some(each::find::<S, each::Cast<A, u8>>(set)),
+            DType::U16 => Some(each::find::<S, each::Cast<A, u16>>(set)),
+            DType::U32 => Some(each::find::<S, each::Cast<A, u32>>(set)),
+            _ => of_narrow::<S, A>(set, to),
         }
     }
-    fn of_narrow<S: Set, A: Copy>(to: DType) -> Option<Loop>
+    fn of_narrow<S: Set, A: Copy>(set: S, to: DType) -> Option<Loop>
     where
         bool: CastFrom<A>,
         i32: CastFrom<A>,
@@ -251,25 +251,25 @@ pub(crate) fn find<S: Set>(from: DType, to: DType) -> Option<Loop> {
         f64: CastFrom<A>,
     {
         match to {
-            DType::Bool => Some(each::run::<S, each::Cast<A, bool>>),
-            DType::I32 => Some(each::run::<S, each::Cast<A, i32>>),
-            DType::I64 => Some(each::run::<S, each::Cast<A, i64>>),
-            DType::F32 => Some(each::run::<S, each::Cast<A, f32>>),
-            DType::F64 => Some(each::run::<S, each::Cast<A, f64>>),
+            DType::Bool => Some(each::find::<S, each::Cast<A, bool>>(set)),
+            DType::I32 => Some(each::find::<S, each::Cast<A, i32>>(set)),
+            DType::I64 => Some(each::find::<S, each::Cast<A, i64>>(set)),
+            DType::F32 => Some(each::find::<S, each::Cast<A, f32>>(set)),
+            DType::F64 => Some(each::find::<S, each::Cast<A, f64>>(set)),
             _ => None,
         }
     }
     match from {
-        DType::Bool => of_fast::<S, bool>(to),
-        DType::I32 => of_fast::<S, i32>(to),
-        DType::I64 => of_fast::<S, i64>(to),
-        DType::F32 => of_fast::<S, f32>(to),
-        DType::F64 => of_fast::<S, f64>(to),
-        DType::I8 => of_narrow::<S, i8>(to),
-        DType::I16 => of_narrow::<S, i16>(to),
-        DType::U8 => of_narrow::<S, u8>(to),
-        DType::U16 => of_narrow::<S, u16>(to),
-        DType::U32 => of_narrow::<S, u32>(to),
+        DType::Bool => of_fast::<S, bool>(set, to),
+        DType::I32 => of_fast::<S, i32>(set, to),
+        DType::I64 => of_fast::<S, i64>(set, to),
+        DType::F32 => of_fast::<S, f32>(set, to),
+        DType::F64 => of_fast::<S, f64>(set, to),
+        DType::I8 => of_narrow::<S, i8>(set, to),
+        DType::I16 => of_narrow::<S, i16>(set, to),
+        DType::U8 => of_narrow::<S, u8>(set, to),
+        DType::U16 => of_narrow::<S, u16>(set, to),
+        DType::U32 => of_narrow::<S, u32>(set, to),
         DType::U64 | DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
     }
 }
@@ -282,7 +282,7 @@ macro_rules! table {
                 $($type: CastFrom<A>,)*
             {
                 match to {
-                    $(DType::$name => each::run::<Baseline, each::Cast<A, $type>>,)*
+                    $(DType::$name => each::find::<Baseline, each::Cast<A, $type>>(Baseline),)*
                 }
             }
             match from {

@@ -7,7 +7,7 @@
 //! of the block is written.
 
 use crate::casts::CastFrom;
-use crate::loops::LoopInput;
+use crate::loops::{Loop, LoopInput};
 use crate::simd::{Set, Work};
 use forerun_ops::Body;
 use std::marker::PhantomData;
@@ -19,15 +19,20 @@ const BLOCK: usize = 256;
 /// The loop of an op.
 pub(crate) trait Each {
     /// # Safety
-    /// As for [`crate::loops::Loop`].
+    /// As for [`Loop`].
     unsafe fn each(to: *mut u8, from: &[LoopInput; 3], count: usize);
+}
+
+/// The loop that runs with the CPU features of a set.
+pub(crate) fn find<S: Set, K: Each>(_: S) -> Loop {
+    run::<S, K>
 }
 
 /// Runs a loop with the CPU features of a set.
 ///
 /// # Safety
-/// As for [`crate::loops::Loop`]; the CPU must support the set.
-pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
+/// As for [`Loop`]; the CPU must support the set.
+unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
     struct Job<'a, K> {
         to: *mut u8,
         from: &'a [LoopInput; 3],
@@ -37,7 +42,7 @@ pub(crate) unsafe fn run<S: Set, K: Each>(to: *mut u8, from: &[LoopInput; 3], co
     impl<K: Each> Work for Job<'_, K> {
         type Out = ();
         #[inline(always)]
-        fn run(self) {
+        unsafe fn run(self) {
             // SAFETY: the caller of a loop guarantees the elements.
             unsafe { K::each(self.to, self.from, self.count) }
         }

@@ -29,6 +29,9 @@ impl LoopInput {
 }
 
 /// A compiled loop: `to[i] = op(from[0][i], ...)` for `count` elements. `to` may equal the address of an operand.
+///
+/// To call it, `count` elements must be readable at each operand and writable at `to`. The CPU supports the loop's set, because only the
+/// holder of a set gets its loops.
 pub(crate) type Loop = unsafe fn(to: *mut u8, from: &[LoopInput; 3], count: usize);
 
 /// # Safety
@@ -168,7 +171,7 @@ pub(crate) unsafe fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(
 pub(crate) const TRUTHS: usize = 64;
 
 macro_rules! loops_of {
-    ($set:ident, $dtype:expr, $out:expr, Cast, $operands:tt, $point:ident) => { casts::find::<$set>($dtype, $out) };
+    ($set:ident, $dtype:expr, $out:expr, Cast, $operands:tt, $point:ident) => { casts::find($set, $dtype, $out) };
     ($set:ident, $dtype:expr, $out:expr, Part, $operands:tt, $point:ident) => { None };
     ($set:ident, $dtype:expr, $out:expr, Join, $operands:tt, $point:ident) => { None };
     ($set:ident, $dtype:expr, $out:expr, Any, $operands:tt, $point:ident) => {
@@ -207,8 +210,8 @@ macro_rules! loops_of {
     };
     (@truths $set:ident, $dtype:expr, $operands:tt, $point:ident) => {
         match $dtype {
-            DType::F32 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f32)),
-            DType::F64 if !$set::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f64)),
+            DType::F32 if !S::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f32)),
+            DType::F64 if !S::HAS_MASKS => Some(loops_of!(@each $set, $operands, $point, f64)),
             _ => None,
         }
     };
@@ -216,15 +219,15 @@ macro_rules! loops_of {
     (@@ $set:ident, $operands:tt, $point:ident, I32) => { loops_of!(@each $set, $operands, $point, i32) };
     (@@ $set:ident, $operands:tt, $point:ident, I64) => { loops_of!(@each $set, $operands, $point, i64) };
     (@@ $set:ident, $operands:tt, $point:ident, U64) => { loops_of!(@each Baseline, $operands, $point, u64) };
-    (@@ $set:ident, $operands:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $operands, $point, $set::$type) };
-    (@each $set:ident, ($a:ident), $point:ident, $type:ty) => { each::run::<$set, each::One<$type, bodies::$point>> as Loop };
-    (@each $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { each::run::<$set, each::Two<$type, bodies::$point>> as Loop };
-    (@each $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { each::run::<$set, each::Three<bool, $type, bodies::Where>> as Loop };
-    (@each $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { each::run::<$set, each::Three<$type, $type, bodies::$point>> as Loop };
-    (@@@ $set:ident, ($a:ident), $point:ident, $type:ty) => { $set::unary::<$type, bodies::$point>() };
-    (@@@ $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { $set::binary::<$type, bodies::$point>() };
-    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { $set::choice::<$type, bodies::Where>() };
-    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { $set::ternary::<$type, bodies::$point>() };
+    (@@ $set:ident, $operands:tt, $point:ident, $type:ident) => { loops_of!(@@@ $set, $operands, $point, S::$type) };
+    (@each $set:ident, ($a:ident), $point:ident, $type:ty) => { each::find::<_, each::One<$type, bodies::$point>>($set) };
+    (@each $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { each::find::<_, each::Two<$type, bodies::$point>>($set) };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { each::find::<_, each::Three<bool, $type, bodies::Where>>($set) };
+    (@each $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { each::find::<_, each::Three<$type, $type, bodies::$point>>($set) };
+    (@@@ $set:ident, ($a:ident), $point:ident, $type:ty) => { $set.unary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident), $point:ident, $type:ty) => { $set.binary::<$type, bodies::$point>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), Where, $type:ty) => { $set.choice::<$type, bodies::Where>() };
+    (@@@ $set:ident, ($a:ident, $b:ident, $c:ident), $point:ident, $type:ty) => { $set.ternary::<$type, bodies::$point>() };
 }
 
 macro_rules! table {
@@ -232,9 +235,9 @@ macro_rules! table {
         name: $name:literal, class: $class:ident, $(ulp: $ulp:literal,)? doc: $doc:literal,
         body: |$($arg:ident),+| $($rest:tt)*
     })*) => {
-        fn find_in<S: Set>(op: Point, dtype: DType, out: DType) -> Option<Loop> {
+        fn find_in<S: Set>(set: S, op: Point, dtype: DType, out: DType) -> Option<Loop> {
             match op {
-                $(Point::$point => loops_of!(S, dtype, out, $class, ($($arg),+), $point),)*
+                $(Point::$point => loops_of!(set, dtype, out, $class, ($($arg),+), $point),)*
             }
         }
     };
@@ -242,8 +245,8 @@ macro_rules! table {
 
 forerun_ops::for_each_point!(table);
 
-fn find_of<S: Set>(_: S, op: Point, dtype: DType, out: DType) -> Option<Loop> {
-    whole::find::<S>(op, dtype).or_else(|| find_in::<S>(op, dtype, out))
+fn find_of<S: Set>(set: S, op: Point, dtype: DType, out: DType) -> Option<Loop> {
+    whole::find(set, op, dtype).or_else(|| find_in(set, op, dtype, out))
 }
 
 /// A loop and the number of elements in its vectors.
@@ -282,8 +285,8 @@ pub(crate) const fn is_fast(dtype: DType) -> bool {
 fn find_move(op: Point, dtype: DType) -> Option<Loop> {
     fn of_size<T: Copy, V: Memory + Num<Mask: Memory>>(op: Point, carried: bool) -> Option<Loop> {
         match op {
-            Point::Copy => Some(each::run::<Baseline, each::Move<T>>),
-            Point::Where if carried => Some(Baseline::choice::<V, bodies::Where>()),
+            Point::Copy => Some(each::find::<Baseline, each::Move<T>>(Baseline)),
+            Point::Where if carried => Some(Baseline.choice::<V, bodies::Where>()),
             _ => None,
         }
     }

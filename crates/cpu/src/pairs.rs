@@ -75,31 +75,35 @@ fn find(isa: Isa, first: Point, second: Point, left: bool, dtype: DType) -> Opti
     }
 }
 
-fn of_set<S: Set>(_: S, first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
+fn of_set<S: Set>(set: S, first: Point, second: Point, left: bool, dtype: DType) -> Option<Loop> {
     match dtype {
-        DType::F32 => of_first::<S, S::F32>(first, second, left),
-        DType::F64 => of_first::<S, S::F64>(first, second, left),
+        DType::F32 => of_first::<S, S::F32>(set, first, second, left),
+        DType::F64 => of_first::<S, S::F64>(set, first, second, left),
         _ => None,
     }
 }
 
-fn of_first<S: Set, V: NumFloat + Memory>(first: Point, second: Point, left: bool) -> Option<Loop> {
+fn of_first<S: Set, V: NumFloat + Memory>(set: S, first: Point, second: Point, left: bool) -> Option<Loop> {
     match first {
-        Point::Add => of_second::<S, V, bodies::Add>(second, left),
-        Point::Subtract => of_second::<S, V, bodies::Subtract>(second, left),
-        Point::Multiply => of_second::<S, V, bodies::Multiply>(second, left),
-        Point::Divide => of_second::<S, V, bodies::Divide>(second, left),
+        Point::Add => of_second::<S, V, bodies::Add>(set, second, left),
+        Point::Subtract => of_second::<S, V, bodies::Subtract>(set, second, left),
+        Point::Multiply => of_second::<S, V, bodies::Multiply>(set, second, left),
+        Point::Divide => of_second::<S, V, bodies::Divide>(set, second, left),
         _ => None,
     }
 }
 
-fn of_second<S: Set, V: NumFloat + Memory, P: Body<(V, V), Out = V>>(second: Point, left: bool) -> Option<Loop> {
+fn of_second<S: Set, V: NumFloat + Memory, P: Body<(V, V), Out = V>>(
+    set: S,
+    second: Point,
+    left: bool,
+) -> Option<Loop> {
     // Addition and multiplication are commutative.
     match (second, left) {
-        (Point::Add, _) => Some(S::ternary::<V, Left<P, bodies::Add>>()),
-        (Point::Multiply, _) => Some(S::ternary::<V, Left<P, bodies::Multiply>>()),
-        (Point::Subtract, true) => Some(S::ternary::<V, Left<P, bodies::Subtract>>()),
-        (Point::Subtract, false) => Some(S::ternary::<V, Right<P, bodies::Subtract>>()),
+        (Point::Add, _) => Some(set.ternary::<V, Left<P, bodies::Add>>()),
+        (Point::Multiply, _) => Some(set.ternary::<V, Left<P, bodies::Multiply>>()),
+        (Point::Subtract, true) => Some(set.ternary::<V, Left<P, bodies::Subtract>>()),
+        (Point::Subtract, false) => Some(set.ternary::<V, Right<P, bodies::Subtract>>()),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::simd::{Memory, Set, Work, collect};
 use forerun_ops::{NumFloat, math};
+use std::mem::MaybeUninit;
 
 /// Blocks generated at a time.
 pub(crate) const BATCH: usize = 16;
@@ -85,7 +86,7 @@ pub(crate) struct DrawRange<S> {
 impl<S: Set> Work for DrawRange<S> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // These are closures that get inlined: a function pointer would be called through a shim without the set's
         // features.
         match self.draw {
@@ -111,16 +112,16 @@ impl<S: Set> DrawRange<S> {
     fn fill<T: Copy, const N: usize>(&self, make: impl Fn(Words) -> [T; N]) {
         let mut block = self.first.wrapping_add((self.start / self.draw.per_block()) as u64);
         let to = self.to.cast::<T>();
+        let mut last = MaybeUninit::<[T; N]>::uninit();
         let mut done = 0;
         while done < self.count {
-            let made = make(self.set.philox(self.key, block));
             let take = N.min(self.count - done);
-            // SAFETY: the creator of the range guarantees `count` writable elements.
+            // SAFETY: the creator of the range guarantees `count` writable elements; a partial batch is written elsewhere first.
             unsafe {
-                if take == N {
-                    to.add(done).cast::<[T; N]>().write_unaligned(made);
-                } else {
-                    std::ptr::copy_nonoverlapping(made.as_ptr(), to.add(done), take);
+                let target = if take == N { to.add(done).cast::<[T; N]>() } else { last.as_mut_ptr() };
+                target.write_unaligned(make(self.set.philox(self.key, block)));
+                if take < N {
+                    std::ptr::copy_nonoverlapping(last.as_ptr().cast::<T>(), to.add(done), take);
                 }
             }
             block = block.wrapping_add(BATCH as u64);
@@ -149,18 +150,6 @@ fn interleave2<T: Copy + Default>(a: [[T; BATCH]; 2]) -> [T; 2 * BATCH] {
     out
 }
 
-/// The top 24 bits as an integer.
-#[inline(always)]
-fn bits24(word: u32) -> f32 {
-    (word >> 8) as i32 as f32
-}
-
-/// Numbers in [0, 1).
-#[inline(always)]
-fn half_open(words: [u32; BATCH]) -> [f32; BATCH] {
-    collect(|b| bits24(words[b]) * 2f32.powi(-24))
-}
-
 /// 53 bits as an integer.
 #[inline(always)]
 fn bits53(low: u32, high: u32) -> f64 {
@@ -171,7 +160,7 @@ fn bits53(low: u32, high: u32) -> f64 {
 fn uniform32(set: impl Set, words: Words) -> [f32; 4 * BATCH] {
     let [a, b, c, d] = words;
     // Written out: the compiler turns a loop over the four words into gathers.
-    interleave4(set, [half_open(a), half_open(b), half_open(c), half_open(d)])
+    interleave4(set, [set.fractions(a), set.fractions(b), set.fractions(c), set.fractions(d)])
 }
 
 #[inline(always)]
@@ -203,11 +192,15 @@ unsafe fn pairs<V: NumFloat + Memory>(
 
 #[inline(always)]
 fn normal32<S: Set>(set: S, words: Words) -> [f32; 4 * BATCH] {
-    let open = |w: [u32; BATCH]| collect(|b| (bits24(w[b]) + 1.0) * 2f32.powi(-24));
+    // In (0, 1]. The sum is exact.
+    let open = |w: [u32; BATCH]| {
+        let fractions = set.fractions(w);
+        collect(|b| fractions[b] + 2f32.powi(-24))
+    };
     // SAFETY: the set is the proof of its features.
-    let (a, b) = unsafe { pairs::<S::F32>(open(words[0]), half_open(words[1])) };
+    let (a, b) = unsafe { pairs::<S::F32>(open(words[0]), set.fractions(words[1])) };
     // SAFETY: as above.
-    let (c, d) = unsafe { pairs::<S::F32>(open(words[2]), half_open(words[3])) };
+    let (c, d) = unsafe { pairs::<S::F32>(open(words[2]), set.fractions(words[3])) };
     interleave4(set, [a, b, c, d])
 }
 
@@ -223,6 +216,36 @@ fn normal64<S: Set>(_: S, words: Words) -> [f64; 2 * BATCH] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::{Isa, Piece, by_set};
+
+    /// What a set makes of a batch: its words, in two orders, and as fractions.
+    fn made(isa: Isa, key: u64, first: u64) -> (Words, [u32; 4 * BATCH], [f32; BATCH]) {
+        let mut made = None;
+        by_set!(isa, set => set.vectorize(Piece(
+            #[inline(always)]
+            || {
+                let words = set.philox(key, first);
+                made = Some((words, set.interleave(words), set.fractions(words[3])));
+            },
+        )));
+        made.unwrap()
+    }
+
+    #[test]
+    fn every_set_makes_the_same_words_and_fractions() {
+        for isa in Isa::available() {
+            // Counters that carry into the upper word within the batch, and wrap.
+            for (key, first) in [(0, 0), (7, 100), (u64::MAX, u32::MAX as u64 - 5), (1 << 40 | 9, u64::MAX - 7)] {
+                let (words, interleaved, fractions) = made(isa, key, first);
+                let expected = super::words(key, first);
+                assert_eq!(words, expected, "{} {key} {first}", isa.name());
+                for b in 0..BATCH {
+                    assert_eq!(interleaved[4 * b..4 * b + 4], expected.map(|word| word[b]), "{} block {b}", isa.name());
+                    assert_eq!(fractions[b], (expected[3][b] >> 8) as f32 / 16_777_216.0, "{} block {b}", isa.name());
+                }
+            }
+        }
+    }
 
     #[test]
     fn known_answer_of_the_generator() {

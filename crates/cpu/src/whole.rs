@@ -221,7 +221,7 @@ struct Job<'a, E, F> {
 impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         let [LoopInput { from: a, step: a_step }, LoopInput { from: b, step: b_step }, _] = *self.from;
         let (a, b) = (a.cast::<E>(), b.cast::<E>());
         let bytes = self.count * size_of::<E>();
@@ -263,7 +263,9 @@ impl<E: Whole, F: Blocks<E>> Work for Job<'_, E, F> {
 }
 
 /// The loop of an integer op that this module implements, if any.
-pub(crate) fn find<S: Set>(op: Point, dtype: DType) -> Option<Loop> {
+pub(crate) fn find<S: Set>(_: S, op: Point, dtype: DType) -> Option<Loop> {
+    /// # Safety
+    /// As for [`Loop`]; the CPU must support the set.
     unsafe fn run<S: Set, E: Whole, F: Blocks<E>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
         let job = Job::<E, F> { to: to.cast(), from, count, function: std::marker::PhantomData };
         // SAFETY: the caller of a loop guarantees the set's features and the elements.

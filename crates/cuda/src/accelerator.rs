@@ -13,7 +13,7 @@ use crate::run::{Complain, LaunchableKernel, complaint};
 use crate::sys::Nvtx;
 use forerun_base::{Error, ErrorKind, Result, WordHash};
 use forerun_ops::{Given, Routine};
-use forerun_plan::{Accelerator, DeviceBlock, DeviceKernel, Io, Kernel, Lane, Launches};
+use forerun_plan::{Accelerator, DeviceBlock, Io, Kernel, Lane, Launchable, Launches};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
@@ -235,7 +235,7 @@ struct CudaKernel {
     may_raise: Option<Arc<Complain>>,
 }
 
-impl DeviceKernel for CudaKernel {
+impl Launchable for CudaKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
         let device = self.device.upgrade().ok_or_else(|| Error::new(ErrorKind::Runtime, "the device was closed"))?;
         device.refuse_if_lost()?;
@@ -324,7 +324,7 @@ impl Accelerator for Cuda {
         }
     }
 
-    fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
+    fn compile(&self, kernel: &Kernel) -> Arc<dyn Launchable> {
         let may_raise = complaint(kernel);
         Arc::new(CudaKernel { device: self.own.clone(), kernel: self.gpu.compile(kernel), may_raise })
     }

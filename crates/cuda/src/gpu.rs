@@ -388,7 +388,10 @@ impl Gpu {
         (word(0) != 0).then(|| Raised { index: word(1) as i64, place: word(2) })
     }
 
-    /// Stops background work. Call it before the process ends. Launches still compile the kernels they need.
+    /// Stops compiling in the background. Call it on the thread that is about to exit the process. Waits for compilations
+    /// in flight, for at most ten seconds for each of the two compilers. Kernels that are compiled or in the disk cache
+    /// can still be launched by any thread. This thread still compiles the kernels that its launches need, until the exit
+    /// handlers run. A launch by another thread that needs a new kernel fails.
     pub fn stop(&self) {
         self.compiler.stop();
     }

@@ -13,7 +13,8 @@ pub enum Mode {
     Async,
     /// No workers: tasks run inside the wait, oldest first.
     Sync,
-    /// No workers: one waiter at a time runs ready tasks in an order drawn from this seed.
+    /// No workers: one waiter at a time runs ready tasks in an order drawn from this seed. The seed also decides whether a
+    /// waiter runs a short plan without tasks.
     Seeded(u64),
     /// No workers: one waiter at a time runs tasks in this order of ages, as recorded from a seeded run. Where the task
     /// that is next in the order is not ready, the oldest ready task runs.

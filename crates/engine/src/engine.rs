@@ -218,13 +218,20 @@ impl Engine {
         }
     }
 
+    /// Whether a waiter that may run a short plan itself, without tasks, does so. In the seeded mode each call draws the
+    /// answer from the seed, so that seeds explore both; in other modes it does.
+    #[inline]
+    pub fn runs_short_plan(&self) -> bool {
+        !matches!(self.state.mode, Mode::Seeded(_)) || self.state.ready.flip().unwrap_or(true)
+    }
+
     /// The ages of the tasks in the order in which they started, in the seeded and replayed modes.
     pub fn schedule(&self) -> Vec<u64> {
         self.state.ready.schedule()
     }
 
-    /// Stops the workers and waits up to one second for them to exit; threads that are still running are left behind.
-    /// Remaining tasks still run when a thread waits for them.
+    /// Stops the workers and the threads of devices. Waits up to one second for the workers to exit, and as long for each
+    /// device; threads that are still running are left behind. Remaining tasks still run when a thread waits for them.
     pub fn shutdown(&self) {
         self.state.pool.stop();
         while self.state.signals.wake_worker() {}

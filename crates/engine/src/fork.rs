@@ -1,6 +1,10 @@
 //! Fork, exit and cancellation: what the engine does when threads vanish or pending work is dropped.
 //!
-//! The hooks are those of the C library, not of a frontend, so they see every fork and every exit.
+//! The hooks are those of the C library, not of a frontend. They see every call of `fork` and every normal exit (`exit`, or
+//! a return from `main`), but not `vfork`, `posix_spawn`, `_exit` or a fatal signal.
+//!
+//! At exit [`Engine::shutdown`] stops the workers. The engine stays usable: tasks can be spawned, and a thread that waits
+//! runs those that lead to its target. Tasks that nobody waits for are not run.
 //!
 //! | fork | what happens |
 //! |---|---|
@@ -35,7 +39,7 @@ fn hook(f: extern "C" fn()) -> unsafe extern "C" fn() {
     f
 }
 
-/// Calls `last` when the process exits normally.
+/// Calls `last` when the process exits normally: by `exit`, or by a return from `main`.
 pub fn at_exit(last: extern "C" fn()) {
     // SAFETY: the function lives as long as the process.
     unsafe { libc::atexit(last) };

@@ -155,6 +155,14 @@ impl ReadyQueue {
         true
     }
 
+    /// A random bit of the seed's sequence; `None` in modes without a seed.
+    pub(crate) fn flip(&self) -> Option<bool> {
+        match &mut self.tasks.lock().queue {
+            Queue::Drawn { order: Order::Random(state), .. } => Some(splitmix(state) & 1 == 0),
+            _ => None,
+        }
+    }
+
     /// Whether [`ReadyQueue::take`] would return a task.
     pub(crate) fn has(&self, wish: TaskFilter, ledger: &Ledger) -> bool {
         !self.is_empty() && self.tasks.lock().has(wish, ledger)
@@ -349,14 +357,18 @@ impl Tasks {
     }
 }
 
-/// Fisher-Yates shuffle with the splitmix64 generator.
+/// Fisher-Yates shuffle.
 fn shuffle(items: &mut [usize], state: &mut u64) {
     for last in (1..items.len()).rev() {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        items.swap(last, (z % (last as u64 + 1)) as usize);
+        items.swap(last, (splitmix(state) % (last as u64 + 1)) as usize);
     }
+}
+
+/// The next number of the splitmix64 generator.
+fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

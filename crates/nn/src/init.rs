@@ -1,4 +1,5 @@
-//! What parameters start as. Every frontend's initialisers are these.
+//! Initialisers: the elements that a parameter starts with. The layers of this crate use them, and so do Python's uniform,
+//! normal, Xavier, orthogonal, bilinear and LSTM-bias initialisers. Python assigns constants and loaded arrays itself.
 
 use crate::terms::{extents, two, value};
 use forerun_array::{Arg, Array, Index, on_device, ops};

@@ -64,7 +64,7 @@ pub struct Launches {
 }
 
 /// A kernel that can be launched on the accelerator that compiled it.
-pub trait DeviceKernel: Send + Sync {
+pub trait Launchable: Send + Sync {
     /// Enqueues the kernel on the compute lane. Returns immediately.
     ///
     /// # Safety
@@ -95,7 +95,7 @@ pub trait Accelerator: Send + Sync {
     fn empty_cache(&self);
 
     /// Compiles a kernel. Called only on a plan-cache miss.
-    fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel>;
+    fn compile(&self, kernel: &Kernel) -> Arc<dyn Launchable>;
 
     /// Whether it has a kernel for a routine with these inputs; otherwise the host runs it, between two transfers.
     fn runs(&self, routine: Routine, given: &[Given]) -> bool;
@@ -157,7 +157,8 @@ pub trait Accelerator: Send + Sync {
     /// commands that are about to come.
     fn flush(&self, _more: bool) {}
 
-    /// Ends all background work, because the process ends.
+    /// Stops compiling in the background, because this thread is about to exit the process. Afterwards, until the exit
+    /// handlers run, only this thread may still compile; a launch by another thread that needs a new kernel may fail.
     fn stop(&self) {}
 
     /// Its CUDA device number, if other libraries in this process can access its memory that way.

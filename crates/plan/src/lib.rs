@@ -10,7 +10,7 @@ mod program;
 mod segment;
 mod signature;
 
-pub use accelerator::{Accelerator, DeviceBlock, DeviceKernel, Lane, Launches};
+pub use accelerator::{Accelerator, DeviceBlock, Lane, Launchable, Launches};
 pub use backend::{Backend, Executable, Io};
 pub use forerun_ops::{Beyond, FillKind, Given, ReduceKind, Routine};
 pub use fuse::{Group, Plan, plan};

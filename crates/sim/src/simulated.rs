@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use forerun_base::{Error, ErrorKind, Result};
 use forerun_cpu::CpuBackend;
 use forerun_plan::{
-    Accelerator, Backend, DeviceBlock, DeviceKernel, Executable, Given, Io, Kernel, Lane, Routine, output_bytes,
+    Accelerator, Backend, DeviceBlock, Executable, Given, Io, Kernel, Lane, Launchable, Routine, output_bytes,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +77,7 @@ struct SimKernel {
     shared: Arc<Shared>,
 }
 
-impl DeviceKernel for SimKernel {
+impl Launchable for SimKernel {
     unsafe fn launch(&self, io: Io<'_>) -> Result<()> {
         refuse_if_lost(&self.shared, self.number)?;
         let command = Command::Run {
@@ -116,7 +116,7 @@ impl Accelerator for Simulated {
         self.shared.memory.drain(|block| self.shared.enqueue(Lane::Compute as usize, Command::Discard(block)));
     }
 
-    fn compile(&self, kernel: &Kernel) -> Arc<dyn DeviceKernel> {
+    fn compile(&self, kernel: &Kernel) -> Arc<dyn Launchable> {
         Arc::new(SimKernel {
             number: self.number,
             executable: self.backend.compile(kernel),

@@ -48,8 +48,15 @@ impl Wait<'_> {
 /// How long to wait before trying the planner's lock again.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_micros(1);
 
-/// Waits for one value. All records before it are planned at once, however many: the value may depend on none of them
-/// and must not wait for them.
+/// Waits for one value.
+///
+/// The records of the value's window are planned up to the one that produces the value, all in one call. Planning does not
+/// stop at the number of unfinished tasks at which workers stop: the value may depend on none of these tasks. Where one of
+/// the records reads an unplanned value of another window, that window is planned up to the producer. Later records
+/// are left. Tiny records run here; the others become tasks, and the segment that ends with the value may run here too.
+///
+/// The wait is over when the value is settled, whatever else was planned. Until then the thread also runs ready tasks that
+/// are not younger than the value's task, including ones that the value does not depend on.
 struct ValueTarget<'a> {
     node: &'a Node,
     age: AtomicU64,

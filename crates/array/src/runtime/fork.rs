@@ -109,16 +109,19 @@ extern "C" fn child() {
     *runtime.failures.lock() = Default::default();
 }
 
-/// Runs at exit: workers finish their current task and exit, within a bound. Pending records are not computed; a thread
-/// that still reads an array runs what it needs itself.
+/// Runs at exit: workers finish their current task and exit, within a bound. Nothing is computed in the background any
+/// more; a thread that still reads an array runs what it needs itself.
 extern "C" fn last() {
     end_background();
     runtime().engine.shutdown();
 }
 
-/// Stops the background threads, so that none is inside a device library when the process ends. A frontend that knows
-/// about the exit calls it before the libraries are unloaded. A thread that still reads an array runs what it needs
-/// itself.
+/// Stops background compilation and the workers, and waits for both within bounds, so that they are not inside a device
+/// library when the process unloads it; without an open device it does nothing. A frontend that knows about the exit
+/// calls it on the thread that exits, before the libraries are unloaded.
+///
+/// Afterwards any thread can submit, and a thread that reads an array runs what it needs itself, on devices too. A
+/// kernel that is not compiled yet is compiled only by the thread that called this; on another thread its launch fails.
 pub fn end_background() {
     if accelerators().next().is_some() {
         accelerators().for_each(|device| device.accelerator.stop());

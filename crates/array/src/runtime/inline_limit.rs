@@ -5,6 +5,8 @@
 //! by record. Fusion saves passes over memory, so this covers at most [`MOST_BY_WAITER`] records. More are planned; a plan that is too
 //! short to split over two cores runs on the waiting thread too, without tasks.
 //!
+//! In the seeded mode the seed decides whether the waiter runs such work itself or spawns tasks, so that different seeds test both.
+//!
 //! Work is counted in elements of a plain pass over memory, roughly a tenth of a nanosecond each.
 
 use crate::runtime::planner::Planner;

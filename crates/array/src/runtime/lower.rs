@@ -15,7 +15,7 @@ use crate::runtime::{Runtime, count, runtime};
 use forerun_base::{DType, Error, Loc, fail_point};
 use forerun_engine::{Engine, Need, Status, TaskRef, TaskSpec};
 use forerun_plan::{
-    DeviceKernel, Executable, Group, Kernel, Plan, PlanOptions, Product, Program, Source, plan, write_key,
+    Executable, Group, Kernel, Launchable, Plan, PlanOptions, Product, Program, Source, plan, write_key,
 };
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ pub(crate) struct CachedPlan {
 /// A compiled kernel.
 pub(crate) enum CompiledKernel {
     Host(Arc<dyn Executable>),
-    Device(Arc<dyn DeviceKernel>),
+    Device(Arc<dyn Launchable>),
     /// A copy of this many bytes from the host to an accelerator, or back.
     Transfer(usize),
 }
@@ -76,7 +76,7 @@ impl Planner {
                 }
             }
         };
-        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft);
+        let at_once = waiter && inline_limit::runs_at_once(&cached.plan, draft) && engine.runs_short_plan();
         for (g, group) in cached.plan.groups.iter().enumerate() {
             if let Some(flight) = self.bind(window, draft, group, &cached, g, engine, at_once) {
                 count(&counters.tasks, 1);

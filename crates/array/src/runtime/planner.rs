@@ -152,7 +152,10 @@ impl Planner {
                     }
                     Attempt::NotTiny if waits => {
                         waits = false;
-                        tiny = inline_limit::limit(self, window, head, tail, tiny);
+                        let limit = inline_limit::limit(self, window, head, tail, tiny);
+                        if limit > tiny && engine.runs_short_plan() {
+                            tiny = limit;
+                        }
                     }
                     Attempt::NotTiny => break,
                 }

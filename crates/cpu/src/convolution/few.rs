@@ -55,7 +55,7 @@ struct Rows<'a, T, V> {
 impl<V: Vector> Work for Rows<'_, V::Elem, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         for segment in self.segments {
             let mut at = 0;
             while at < segment.count {

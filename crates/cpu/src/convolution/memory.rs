@@ -138,7 +138,7 @@ pub(super) struct Pad<'a, E: Stored, V> {
 impl<E: Stored, V: Vector<Elem = E::Wide>> Work for Pad<'_, E, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // SAFETY: whoever made it promised the elements, and the features of the set.
         unsafe { if self.of.pixel == 1 { self.rows() } else { self.pixels() } }
     }

@@ -40,7 +40,7 @@ pub(super) struct Strip<'a, V: Memory> {
 impl<V: Vector> Work for Strip<'_, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // SAFETY: whoever made it promised the elements, and the features of the set.
         unsafe {
             match self.vectors {

@@ -194,8 +194,9 @@ struct Channels<'a, V: Memory> {
 impl<V: Vector> Work for Channels<'_, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
-        if self.lie.inner == 1 { self.columns() } else { self.runs() }
+    unsafe fn run(self) {
+        // SAFETY: the caller promises the features.
+        if self.lie.inner == 1 { self.columns() } else { unsafe { self.runs() } }
     }
 }
 
@@ -210,8 +211,11 @@ impl<V: Vector> Channels<'_, V> {
     }
 
     /// The sum of the terms of one channel.
+    ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
     #[inline(always)]
-    fn channel(&self, channel: usize, term: impl Term<V>) -> f64 {
+    unsafe fn channel(&self, channel: usize, term: impl Term<V>) -> f64 {
         let Lie { rows, channels, inner } = self.lie;
         let mut total = 0.0;
         for row in 0..rows {
@@ -221,7 +225,7 @@ impl<V: Vector> Channels<'_, V> {
                 let count = RUN.min(inner - at);
                 // SAFETY: elements of a channel.
                 let (grad, x) = unsafe { (self.grad.as_ptr().add(first + at), self.x.as_ptr().add(first + at)) };
-                // SAFETY: as above.
+                // SAFETY: as above; the caller promises the features.
                 total += unsafe { run_sum::<V>(grad, x, count, term) };
                 at += count;
             }
@@ -229,21 +233,24 @@ impl<V: Vector> Channels<'_, V> {
         total
     }
 
+    /// # Safety
+    /// As for [`Channels::channel`].
     #[inline(always)]
-    fn runs(&self) {
+    unsafe fn runs(&self) {
         let count = (self.lie.rows * self.lie.inner) as f64;
         for channel in self.first..self.first + self.count {
-            let total = self.channel(channel, Plain);
+            // SAFETY: the caller promises the features.
+            let total = unsafe { self.channel(channel, Plain) };
             match self.means {
                 Some(means) => {
-                    // SAFETY: work runs with the features of the set.
-                    let mean = unsafe { V::splat(means[channel]) };
-                    self.write(channel, total, self.channel(channel, TimesOff(mean)));
+                    // SAFETY: the caller promises the features.
+                    let products = unsafe { self.channel(channel, TimesOff(V::splat(means[channel]))) };
+                    self.write(channel, total, products);
                 }
                 None => {
                     let mean = V::Elem::narrow(total / count);
-                    // SAFETY: work runs with the features of the set.
-                    let squares = self.channel(channel, SquareOff(unsafe { V::splat(mean) }));
+                    // SAFETY: the caller promises the features.
+                    let squares = unsafe { self.channel(channel, SquareOff(V::splat(mean))) };
                     self.write(channel, mean.wide(), squares / count);
                 }
             }
@@ -366,12 +373,12 @@ struct Stretch<'a, V: Memory> {
 impl<V: Vector> Work for Stretch<'_, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         for number in self.which.clone() {
             let channel = if self.lie.inner == 1 { 0 } else { number % self.lie.channels };
             let splat: [V; 3] = {
                 let of = [self.means[channel], self.scales[channel], self.beta[channel]];
-                // SAFETY: work runs with the features of the set.
+                // SAFETY: the caller promises the features.
                 collect(|i| unsafe { V::splat(of[i]) })
             };
             for at in (0..self.run).step_by(V::LANES) {

@@ -174,7 +174,7 @@ struct Stretch<'a, K: Kernel> {
 impl<K: Kernel> Work for Stretch<'_, K> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         for (i, to) in self.to.chunks_mut(K::BLOCK).enumerate() {
             // SAFETY: `stretches` makes it, with the set of the kernel's vectors.
             unsafe { block::<K>(self.long, self.taps, self.first + i * K::BLOCK, to) };

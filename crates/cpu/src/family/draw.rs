@@ -128,7 +128,7 @@ struct Batch<S>(u64, u64, S);
 impl<S: Set> Work for Batch<S> {
     type Out = Words;
     #[inline(always)]
-    fn run(self) -> Words {
+    unsafe fn run(self) -> Words {
         self.2.philox(self.0, self.1)
     }
 }

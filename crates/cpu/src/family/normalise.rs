@@ -118,7 +118,7 @@ struct One<'a, V: Vector, K> {
 impl<V: Vector, K: Kernel> Work for One<'_, V, K> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // SAFETY: guaranteed by the creator of the job.
         unsafe { K::row::<V>(&self.row) }
     }

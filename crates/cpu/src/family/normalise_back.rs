@@ -67,7 +67,7 @@ struct Rows<V: Vector, const LOG: bool> {
 impl<V: Vector, const LOG: bool> Work for Rows<V, LOG> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         for row in 0..self.rows {
             // SAFETY: whoever made it promised so many rows and the features.
             unsafe {

@@ -112,7 +112,7 @@ struct Image<'a, E> {
 impl<E: Pixel> Work for Image<'_, E> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         match (self.kind, self.windows.inner) {
             (Pooling::Max, 1) if std::ptr::eq(self.from, self.keys) => self.max_rows(),
             (Pooling::Max, 1) => self.max::<1>(),

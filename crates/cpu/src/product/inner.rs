@@ -15,7 +15,8 @@ use std::mem::MaybeUninit;
 /// Elements per block.
 const BLOCK: usize = 2048;
 
-/// Computes the inner product of `k` elements each of `a` and `b` into `to`: `(k, a, b, to, team)`, `k` at least 1.
+/// Computes the inner product of `k` elements each of `a` and `b` into `to`: `(k, a, b, to, team)`, `k` at least 1. To call it, `k` elements
+/// must be readable at `a` and `b`, and one writable at `to`.
 pub(super) type Inner = unsafe fn(usize, *const u8, *const u8, *mut u8, &dyn Team);
 
 /// The routine for a dtype; `None` if it is not a float with its own arithmetic.
@@ -30,6 +31,8 @@ pub(super) fn find(isa: Isa, dtype: DType) -> Option<Inner> {
     by_set!(isa, set => of_set(set, dtype))
 }
 
+/// # Safety
+/// As for [`Inner`]; the CPU must support the set.
 unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     k: usize,
     a: *const u8,
@@ -38,7 +41,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Element> + NumFloat>(
     team: &dyn Team,
 ) {
     let (a, b, to) = (a.cast::<V::Elem>(), b.cast::<V::Elem>(), to.cast::<V::Elem>());
-    // SAFETY: `find` gives this out for a processor with the set.
+    // SAFETY: the caller promises the set's features.
     let set = unsafe { S::assume() };
     if k < 2 * PIECE || team.width() == 1 {
         // SAFETY: the caller promises the elements.
@@ -90,8 +93,8 @@ struct Whole<V: Memory>(Run<V>);
 impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
     type Out = V::Elem;
     #[inline(always)]
-    fn run(self) -> V::Elem {
-        // SAFETY: runs with the set's features.
+    unsafe fn run(self) -> V::Elem {
+        // SAFETY: the caller promises the features.
         unsafe { tree_of::<V, Sum>(&self.0.run()) }
     }
 }
@@ -99,7 +102,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Whole<V> {
 impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
     type Out = [V::Elem; WIDTH];
     #[inline(always)]
-    fn run(self) -> [V::Elem; WIDTH] {
+    unsafe fn run(self) -> [V::Elem; WIDTH] {
         let mut cascade = Cascade::<V::Elem, WIDTH>::new(WIDTH);
         let mut lanes = [V::Elem::ZERO; WIDTH];
         for at in (0..self.count).step_by(BLOCK) {
@@ -108,7 +111,7 @@ impl<V: Memory<Elem: Element> + NumFloat> Work for Run<V> {
             if self.count <= BLOCK {
                 return block;
             }
-            // SAFETY: runs with the set's features.
+            // SAFETY: the caller promises the features.
             unsafe { cascade.push::<V, Sum>(&mut block, WIDTH, 0) };
         }
         // SAFETY: as above.

@@ -188,7 +188,7 @@ struct Rows<'a, V: Vector> {
 impl<V: Vector> Work for Rows<'_, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         // SAFETY: whoever made it promised the elements and the features.
         unsafe { self.with.multiply_rows(self.rows, (self.k, self.n), self.a, self.start, self.c) }
     }

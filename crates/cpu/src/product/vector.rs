@@ -30,6 +30,8 @@ fn find<const ROW: bool>(isa: Isa, dtype: DType) -> Block {
     by_set!(isa, set => of_set::<_, ROW>(set, dtype))
 }
 
+/// # Safety
+/// As for [`Block`]; the CPU must support the set.
 unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
     m: usize,
     n: usize,
@@ -42,7 +44,7 @@ unsafe fn run<S: Set, V: Memory<Elem: Num> + NumFloat, const ROW: bool>(
     let (rows, matrix, vector, vector_step, step) =
         if ROW { (n, b.transposed(), a.first, a.columns, 1) } else { (m, a, b.first, b.rows, c_rows) };
     let product = Product::<V> { rows, k, matrix, vector, vector_step, to: c.cast(), step, kind: PhantomData };
-    // SAFETY: the caller promises the elements; `find` gives this out for a processor with the set.
+    // SAFETY: the caller promises the set's features and the elements.
     unsafe { S::assume() }.vectorize(product)
 }
 
@@ -70,8 +72,9 @@ const COLUMNS: usize = 8;
 impl<V: Memory<Elem: Num> + NumFloat> Work for Product<V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
-        if self.matrix.columns == 1 { self.along_rows() } else { self.along_columns() }
+    unsafe fn run(self) {
+        // SAFETY: the caller promises the features.
+        unsafe { if self.matrix.columns == 1 { self.along_rows() } else { self.along_columns() } }
     }
 }
 
@@ -91,8 +94,11 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
     }
 
     /// Multiplies each row by the vector. Several rows at a time share the loads of the vector.
+    ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
     #[inline(always)]
-    fn along_rows(&self) {
+    unsafe fn along_rows(&self) {
         let mut start = 0;
         while start < self.k {
             let count = RUN.min(self.k - start);
@@ -184,8 +190,11 @@ impl<V: Memory<Elem: Num> + NumFloat> Product<V> {
 
     /// Adds scaled columns in order, one strip of rows at a time. Several columns at a time share one load and store of
     /// the sums.
+    ///
+    /// # Safety
+    /// The processor must have the features of the vector's set.
     #[inline(always)]
-    fn along_columns(&self) {
+    unsafe fn along_columns(&self) {
         for first in (0..self.rows).step_by(RUN) {
             let width = RUN.min(self.rows - first);
             // SAFETY: all-zero bits are the float 0.

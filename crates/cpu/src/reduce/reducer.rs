@@ -130,6 +130,8 @@ impl Reducer {
     }
 }
 
+/// # Safety
+/// As for [`rows::fold`].
 pub(super) unsafe fn fold_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
     r: &Reducer,
     io: Io<'_>,
@@ -139,12 +141,17 @@ pub(super) unsafe fn fold_all<S: Set, V: Memory<Elem: Element> + Num, F: Fold>(
     unsafe { if r.inner == 1 { rows::fold::<S, V, F>(r, io, team) } else { columns::fold::<S, V, F>(r, io, team) } }
 }
 
+/// # Safety
+/// As for [`rows::fold`].
 pub(super) unsafe fn index_all<S: Set, V: Searched, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     // SAFETY: the caller upholds the same contract.
     unsafe { if r.inner == 1 { search::index::<S, V, F>(r, io, team) } else { columns::index::<S, V, F>(r, io, team) } }
 }
 
 /// Reductions of truth values over the last dimension have their own scan.
+///
+/// # Safety
+/// As for [`rows::fold`].
 unsafe fn truth_all<S: Set, Q: truth::Question, F: Fold>(r: &Reducer, io: Io<'_>, team: &dyn Team) {
     // SAFETY: the caller upholds the same contract.
     unsafe { if r.inner == 1 { truth::fold::<S, Q>(r, io, team) } else { columns::fold::<S, S::Bool, F>(r, io, team) } }

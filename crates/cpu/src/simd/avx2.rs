@@ -9,7 +9,7 @@ use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
-x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, masks false, F32x8, Pair<F64x4>, philox, interleave);
+x86_set!(Avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt", 8, masks false, F32x8, Pair<F64x4>, philox, interleave, fractions);
 
 x86_float! {
     F32x8(__m256) of 8 f32, mask Mask32x8, format Single;
@@ -173,6 +173,20 @@ unsafe fn philox(key: u64, first: u64) -> Words {
         }
     }
     words
+}
+
+/// The top 24 bits of each word as a number in [0, 1).
+#[inline(always)]
+unsafe fn fractions(words: [u32; 16]) -> [f32; 16] {
+    // SAFETY: the caller guarantees AVX2; two registers and an array have the same size.
+    unsafe {
+        let convert = |words| {
+            let bits = _mm256_cvtepi32_ps(_mm256_srli_epi32::<8>(words));
+            _mm256_mul_ps(bits, _mm256_set1_ps(2f32.powi(-24)))
+        };
+        let [low, high] = std::mem::transmute::<[u32; 16], [__m256i; 2]>(words);
+        std::mem::transmute::<[__m256; 2], [f32; 16]>([convert(low), convert(high)])
+    }
 }
 
 /// Four words per block, block after block: transposes within 128-bit halves, then exchanges the halves.

@@ -5,7 +5,7 @@ use super::pair::Pair;
 use super::set::{Avx512, Memory, Set, Work};
 use super::x86::{x86_float, x86_set};
 use crate::loops::{self, Loop, LoopInput};
-use crate::philox::{FACTORS, ROUNDS, WEYL, Words, counters};
+use crate::philox::{FACTORS, ROUNDS, WEYL, Words};
 use forerun_ops::{Body, Double, Mask, Num, NumFloat, NumSigned, Single, Turn, divide, power, turn};
 use std::arch::x86_64::*;
 
@@ -17,7 +17,8 @@ x86_set!(
     F32x16,
     Pair<F64x8>,
     philox,
-    interleave
+    interleave,
+    fractions
 );
 
 x86_float! {
@@ -111,39 +112,50 @@ impl Split for __m512d {
     }
 }
 
-/// High and low words of 16 products with a constant.
-#[inline(always)]
-unsafe fn widening(a: __m512i, factor: u32) -> (__m512i, __m512i) {
-    // SAFETY: the caller guarantees AVX-512 F.
-    unsafe {
-        let factor = _mm512_set1_epi64(factor as i64);
-        let (even, odd) = (_mm512_mul_epu32(a, factor), _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), factor));
-        let high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64::<32>(even), odd);
-        let low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64::<32>(odd));
-        (high, low)
-    }
-}
-
-/// Random blocks, one per lane.
+/// Random blocks, in the lower words of 64-bit lanes: the multiplication reads only those, so the upper words may hold anything.
+/// Blocks with even and odd numbers are in separate registers until the end.
 #[inline(always)]
 unsafe fn philox(key: u64, first: u64) -> Words {
     // SAFETY: the caller guarantees AVX-512 F; registers and arrays have the same size.
     unsafe {
+        let high = |words: __m512i| _mm512_srli_epi64::<32>(words);
+        let counters = |offsets: __m512i| {
+            let blocks = _mm512_add_epi64(_mm512_set1_epi64(first as i64), offsets);
+            [blocks, high(blocks), _mm512_setzero_si512(), _mm512_setzero_si512()]
+        };
+        let mut even = counters(_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14));
+        let mut odd = counters(_mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15));
+        let factors = [_mm512_set1_epi64(FACTORS[0] as i64), _mm512_set1_epi64(FACTORS[1] as i64)];
         let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
-        let mut c = std::mem::transmute::<Words, [__m512i; 4]>(counters(first));
         for _ in 0..ROUNDS {
-            let ((high0, low0), (high1, low1)) = (widening(c[0], FACTORS[0]), widening(c[2], FACTORS[1]));
-            // Three-way exclusive or: 0x96 is its truth table.
-            c = [
-                _mm512_ternarylogic_epi32::<0x96>(high1, c[1], _mm512_set1_epi32(k0 as i32)),
-                low1,
-                _mm512_ternarylogic_epi32::<0x96>(high0, c[3], _mm512_set1_epi32(k1 as i32)),
-                low0,
-            ];
+            let keys = [_mm512_set1_epi32(k0 as i32), _mm512_set1_epi32(k1 as i32)];
+            for c in [&mut even, &mut odd] {
+                let (p0, p1) = (_mm512_mul_epu32(c[0], factors[0]), _mm512_mul_epu32(c[2], factors[1]));
+                // Three-way exclusive or: 0x96 is its truth table.
+                *c = [
+                    _mm512_ternarylogic_epi32::<0x96>(high(p1), c[1], keys[0]),
+                    p1,
+                    _mm512_ternarylogic_epi32::<0x96>(high(p0), c[3], keys[1]),
+                    p0,
+                ];
+            }
             k0 = k0.wrapping_add(WEYL[0]);
             k1 = k1.wrapping_add(WEYL[1]);
         }
-        std::mem::transmute::<[__m512i; 4], Words>(c)
+        // Not a shift of the odd ones: the compiler would fold it into the multiplication before it, which then takes three times as long.
+        let join = |w: usize| _mm512_mask_shuffle_epi32::<0xa0>(even[w], 0xaaaa, odd[w]);
+        std::mem::transmute::<[__m512i; 4], Words>([join(0), join(1), join(2), join(3)])
+    }
+}
+
+/// The top 24 bits of each word as a number in [0, 1).
+#[inline(always)]
+unsafe fn fractions(words: [u32; 16]) -> [f32; 16] {
+    // SAFETY: the caller guarantees AVX-512 F; registers and arrays have the same size.
+    unsafe {
+        let bits = _mm512_srli_epi32::<8>(std::mem::transmute::<[u32; 16], __m512i>(words));
+        let fractions = _mm512_mul_ps(_mm512_cvtepi32_ps(bits), _mm512_set1_ps(2f32.powi(-24)));
+        std::mem::transmute::<__m512, [f32; 16]>(fractions)
     }
 }
 

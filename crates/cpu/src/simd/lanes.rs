@@ -182,21 +182,21 @@ impl Set for Baseline {
     type I64 = Lanes<i64, 8>;
     type Bool = Lanes<bool, 8>;
 
-    fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
+    fn unary<V: Memory, B: Body<(V,), Out: Memory>>(self) -> Loop {
         unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller upholds the same contract.
             unsafe { loops::unary::<V, B>(to, from, count) }
         }
         run::<V, B>
     }
-    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
+    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(self) -> Loop {
         unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller upholds the same contract.
             unsafe { loops::binary::<V, B>(to, from, count) }
         }
         run::<V, B>
     }
-    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop {
+    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(self) -> Loop {
         unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
             to: *mut u8,
             from: &[LoopInput; 3],
@@ -207,7 +207,7 @@ impl Set for Baseline {
         }
         run::<V, B>
     }
-    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
+    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(self) -> Loop {
         unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
             // SAFETY: the caller upholds the same contract.
             unsafe { loops::ternary::<V, B>(to, from, count) }
@@ -218,6 +218,7 @@ impl Set for Baseline {
         Baseline
     }
     fn vectorize<W: Work>(self, work: W) -> W::Out {
-        work.run()
+        // SAFETY: every processor has the vectors of this set.
+        unsafe { work.run() }
     }
 }

@@ -2,8 +2,15 @@
 //!
 //! Invariant: every vector of a set has the same number of lanes, whatever its dtype, so that casts, comparisons and
 //! choices need no bookkeeping. Methods are `#[inline(always)]`, and fast only inside a function
-//! that enables the set's features ([`Set::vectorize`]). Where the processor has them is said by types: an [`Isa`] and each set's value
-//! exist only there, and so does a vector.
+//! that enables the set's features ([`Set::vectorize`]).
+//!
+//! Which features the processor has is proved by tokens: a value of [`Avx2`] or [`Avx512`], also inside an [`Isa`], exists
+//! only if they were detected, or if the caller of the unsafe [`Set::assume`] promised them. [`Baseline`] needs none.
+//!
+//! Registers (`F32x8`, `F64x4`, `F32x16`, `F64x8`) prove the features of their set only by convention. The unsafe
+//! [`Memory::load`] and [`Memory::splat`] make one where the caller promises the features. The safe constants of bodies
+//! (`constant`, `small`) make one too: they must be called only where a body is applied to registers. [`Lanes`] are arrays
+//! and prove nothing.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

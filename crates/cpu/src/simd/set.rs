@@ -13,7 +13,7 @@ pub(crate) trait Memory: Copy {
     const LANES: usize;
 
     /// # Safety
-    /// `LANES` elements must be readable.
+    /// `LANES` elements must be readable, and the processor must have the features of the vector's set.
     unsafe fn load(from: *const Self::Elem) -> Self;
 
     /// # Safety
@@ -23,7 +23,7 @@ pub(crate) trait Memory: Copy {
     /// Loads the first `count < LANES` elements; the other lanes are zero.
     ///
     /// # Safety
-    /// `count` elements must be readable.
+    /// `count` elements must be readable, and the processor must have the features of the vector's set.
     unsafe fn load_first(from: *const Self::Elem, count: usize) -> Self;
 
     /// # Safety
@@ -54,13 +54,13 @@ pub(crate) trait Set: Copy + Send + Sync + 'static {
     type Bool: Num<Mask: Memory<Elem = bool>> + NumBits + Memory<Elem = bool>;
 
     /// The loop over one operand.
-    fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop;
+    fn unary<V: Memory, B: Body<(V,), Out: Memory>>(self) -> Loop;
     /// The loop over two operands.
-    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop;
+    fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(self) -> Loop;
     /// The loop over a mask and two operands.
-    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop;
+    fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(self) -> Loop;
     /// The loop over three operands.
-    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop;
+    fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(self) -> Loop;
     /// The proof, where a caller has promised the features: loops are reached by plain addresses.
     ///
     /// # Safety
@@ -82,6 +82,11 @@ pub(crate) trait Set: Copy + Send + Sync + 'static {
         }
         out
     }
+    /// The top 24 bits of each word as a number in [0, 1).
+    #[inline(always)]
+    fn fractions(self, words: [u32; 16]) -> [f32; 16] {
+        super::collect(|b| (words[b] >> 8) as i32 as f32 * 2f32.powi(-24))
+    }
     /// Calls `work` in a function with the set's features enabled.
     fn vectorize<W: Work>(self, work: W) -> W::Out;
 }
@@ -91,7 +96,11 @@ pub(crate) trait Work {
     /// The result.
     type Out;
     /// Runs the code.
-    fn run(self) -> Self::Out;
+    ///
+    /// # Safety
+    /// The processor must have the features of the vectors that the code uses. [`Set::vectorize`] calls it, so whoever makes the work must use
+    /// vectors of that set.
+    unsafe fn run(self) -> Self::Out;
 }
 
 /// A closure to run with a set's features enabled. It must be `#[inline(always)]`.
@@ -103,7 +112,7 @@ pub(crate) struct Piece<W>(pub(crate) W);
 impl<W: FnMut()> Work for Piece<W> {
     type Out = ();
     #[inline(always)]
-    fn run(mut self) {
+    unsafe fn run(mut self) {
         (self.0)()
     }
 }

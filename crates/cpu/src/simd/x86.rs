@@ -200,7 +200,7 @@ macro_rules! x86_float {
 
 /// Implements [`super::Set`] for an instruction set with these features and vectors.
 macro_rules! x86_set {
-    ($set:ident, $features:literal, $lanes:literal, masks $masks:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path) => {
+    ($set:ident, $features:literal, $lanes:literal, masks $masks:literal, $f32:ty, $f64:ty, $philox:path, $interleave:path, $fractions:path) => {
         impl Set for $set {
             const HAS_MASKS: bool = $masks;
             type F32 = $f32;
@@ -209,7 +209,7 @@ macro_rules! x86_set {
             type I64 = Lanes<i64, $lanes>;
             type Bool = Lanes<bool, $lanes>;
 
-            fn unary<V: Memory, B: Body<(V,), Out: Memory>>() -> Loop {
+            fn unary<V: Memory, B: Body<(V,), Out: Memory>>(self) -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V,), Out: Memory>>(to: *mut u8, from: &[LoopInput; 3], count: usize) {
                     // SAFETY: the caller upholds the same contract.
@@ -217,7 +217,7 @@ macro_rules! x86_set {
                 }
                 run::<V, B>
             }
-            fn binary<V: Memory, B: Body<(V, V), Out: Memory>>() -> Loop {
+            fn binary<V: Memory, B: Body<(V, V), Out: Memory>>(self) -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V, V), Out: Memory>>(
                     to: *mut u8,
@@ -229,7 +229,7 @@ macro_rules! x86_set {
                 }
                 run::<V, B>
             }
-            fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>() -> Loop {
+            fn choice<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(self) -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory + Num<Mask: Memory>, B: Body<(V::Mask, V, V), Out: Memory>>(
                     to: *mut u8,
@@ -241,7 +241,7 @@ macro_rules! x86_set {
                 }
                 run::<V, B>
             }
-            fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>() -> Loop {
+            fn ternary<V: Memory, B: Body<(V, V, V), Out: Memory>>(self) -> Loop {
                 #[target_feature(enable = $features)]
                 unsafe fn run<V: Memory, B: Body<(V, V, V), Out: Memory>>(
                     to: *mut u8,
@@ -268,10 +268,16 @@ macro_rules! x86_set {
                 // SAFETY: the set is the proof of its features.
                 unsafe { $interleave(words) }
             }
+            #[inline(always)]
+            fn fractions(self, words: [u32; 16]) -> [f32; 16] {
+                // SAFETY: the set is the proof of its features.
+                unsafe { $fractions(words) }
+            }
             fn vectorize<W: Work>(self, work: W) -> W::Out {
                 #[target_feature(enable = $features)]
                 unsafe fn run<W: Work>(work: W) -> W::Out {
-                    work.run()
+                    // SAFETY: the caller upholds the same contract.
+                    unsafe { work.run() }
                 }
                 // SAFETY: the set is the proof of its features.
                 unsafe { run(work) }

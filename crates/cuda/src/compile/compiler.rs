@@ -24,6 +24,29 @@ pub(crate) struct Unit {
     text: String,
     is_ptx: bool,
     loaded: OnceLock<Result<Loaded>>,
+    /// Held by the thread that loads it.
+    loading: Mutex<()>,
+}
+
+/// Why a unit has no kernel.
+#[derive(Debug)]
+enum Failure {
+    /// The process exits, and this thread may not call the compiler any more. Another thread may.
+    Exits,
+    /// The source cannot be compiled or loaded.
+    Broken(Error),
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Failure {
+        Failure::Broken(Error::new(ErrorKind::Runtime, format!("kernel: {text}")))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Broken(error)
+    }
 }
 
 /// A unit's kernel, and what is known of its launches.
@@ -39,11 +62,43 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Unit {
+    fn new(text: String, is_ptx: bool) -> Unit {
+        Unit { text, is_ptx, loaded: OnceLock::new(), loading: Mutex::default() }
+    }
+
     /// Whether its kernels can be launched at once.
     pub(crate) fn is_ready(&self) -> bool {
         self.loaded.get().is_some()
     }
+
+    /// Its kernel; the first caller loads it. A thread that may not compile leaves the unit to those that may.
+    fn get_or_load(&self, load: impl FnOnce() -> std::result::Result<Loaded, Failure>) -> Result<&Loaded> {
+        let known = || self.loaded.get();
+        let loaded = match known() {
+            Some(loaded) => loaded,
+            None => {
+                let _loading = self.loading.lock().unwrap_or_else(|e| e.into_inner());
+                // Another thread may have loaded it meanwhile.
+                match known() {
+                    Some(loaded) => loaded,
+                    None => {
+                        let loaded = match load() {
+                            Ok(loaded) => Ok(loaded),
+                            Err(Failure::Broken(error)) => Err(error),
+                            Err(Failure::Exits) => return Err(Error::new(ErrorKind::Runtime, TOO_LATE)),
+                        };
+                        self.loaded.get_or_init(|| loaded)
+                    }
+                }
+            }
+        };
+        loaded.as_ref().map_err(Error::clone)
+    }
 }
+
+/// The error of a launch whose kernel this thread may not compile any more.
+const TOO_LATE: &str = "kernel: it is not compiled yet, and the process exits: only the exiting thread can still compile. \
+                        Read the array before the program ends";
 
 /// How long the end of the process waits for compilations.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -92,6 +147,8 @@ struct Queue {
     /// Links take little time and go first.
     links: VecDeque<Job>,
     compilations: VecDeque<Job>,
+    /// Whether the process exits: nothing is queued any more.
+    stopped: bool,
     /// Threads at work.
     serving: usize,
     /// Every thread that was started and not waited for.
@@ -109,6 +166,9 @@ enum Job {
 
 impl Queue {
     fn put(&mut self, job: Job) {
+        if self.stopped {
+            return;
+        }
         let is_link = !matches!(&job, Job::Load(unit) if !unit.is_ptx);
         if is_link { self.links.push_back(job) } else { self.compilations.push_back(job) }
     }
@@ -123,9 +183,9 @@ impl Compiler {
         let shared = Shared {
             driver,
             context,
+            linker: Linker::new(driver, context, arch.clone()),
             arch,
             nvrtc: OnceLock::new(),
-            linker: Linker::new(driver, context),
             cache: Cache::of_user(),
             queue: Mutex::default(),
             compiling: Arc::default(),
@@ -162,7 +222,7 @@ impl Compiler {
         if let Some(unit) = units.get(&text) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit { text: text.clone(), is_ptx, loaded: OnceLock::new() });
+        let unit = Arc::new(Unit::new(text.clone(), is_ptx));
         units.insert(text, unit.clone());
         drop(units);
         self.queue(Job::Load(unit.clone()));
@@ -172,7 +232,7 @@ impl Compiler {
     fn queue(&self, job: Job) {
         let mut queue = self.shared.queue.lock().unwrap_or_else(|e| e.into_inner());
         queue.put(job);
-        if queue.serving < self.most {
+        if !queue.stopped && queue.serving < self.most {
             let shared = self.shared.clone();
             let started = std::thread::Builder::new().name("forerun-compiler".to_owned()).spawn(move || serve(&shared));
             // Without a thread the first launch compiles.
@@ -190,14 +250,16 @@ impl Compiler {
     }
 
     fn loaded<'u>(&self, unit: &'u Unit) -> Result<&'u Loaded> {
-        unit.loaded.get_or_init(|| self.shared.load(unit)).as_ref().map_err(Error::clone)
+        unit.get_or_load(|| self.shared.load(unit))
     }
 
-    /// The process ends: compiles nothing more, and waits for what is being compiled.
+    /// The process exits, by this thread: compiles nothing more in the background, and waits for what is being compiled.
+    /// From now on a launch by this thread compiles the kernel that it needs, and a launch by another thread fails if its
+    /// kernel is not in the disk cache.
     pub(crate) fn stop(&self) {
         self.shared.forget();
-        self.shared.compiling.close(LONGEST);
-        self.shared.linking.close(LONGEST);
+        self.shared.compiling.leave_to_this_thread(LONGEST);
+        self.shared.linking.leave_to_this_thread(LONGEST);
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -224,15 +286,18 @@ fn serve(shared: &Arc<Shared>) {
         };
         drop(queue);
         match job {
-            Job::Load(unit) => drop(unit.loaded.get_or_init(|| shared.load(&unit))),
+            // A failure stays in the unit and is raised by its launch.
+            Job::Load(unit) => drop(unit.get_or_load(|| shared.load(&unit))),
             Job::FirstLink(text) => drop(shared.link(&text)),
         }
     }
 }
 
 impl Shared {
+    /// Drops what is queued, and queues nothing more.
     fn forget(&self) {
         let mut queue = self.queue.lock().unwrap_or_else(|e| e.into_inner());
+        queue.stopped = true;
         while queue.next().is_some() {}
     }
 
@@ -250,9 +315,9 @@ impl Shared {
         TextCompiler::open(self.driver.release(), &self.arch)
     }
 
-    fn load(&self, unit: &Unit) -> Result<Loaded> {
-        let image = self.image(unit).map_err(|text| Error::new(ErrorKind::Runtime, format!("kernel: {text}")))?;
-        self.load_image(&image)
+    fn load(&self, unit: &Unit) -> std::result::Result<Loaded, Failure> {
+        let image = self.image(unit)?;
+        Ok(self.load_image(&image)?)
     }
 
     fn load_image(&self, image: &[u8]) -> Result<Loaded> {
@@ -270,7 +335,7 @@ impl Shared {
     }
 
     /// The machine code of a unit: kept from before, linked or compiled.
-    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, String> {
+    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, Failure> {
         let nvrtc = || self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone);
         let stamp = if unit.is_ptx { format!("{} {}", self.arch, self.linker.stamp()) } else { nvrtc()?.stamp() };
         let key = format!("{stamp}\n{}", unit.text);
@@ -281,7 +346,7 @@ impl Shared {
         let image = if unit.is_ptx {
             self.link(&unit.text)?
         } else {
-            let _guard = self.compiling.enter().ok_or("the process ends")?;
+            let _guard = self.compiling.enter().ok_or(Failure::Exits)?;
             nvrtc()?.compile(&unit.text)?
         };
         self.compiled.fetch_add(1, Ordering::Relaxed);
@@ -289,9 +354,9 @@ impl Shared {
         Ok(image)
     }
 
-    fn link(&self, text: &str) -> std::result::Result<Vec<u8>, String> {
-        let _guard = self.linking.enter().ok_or("the process ends")?;
-        self.linker.link(text)
+    fn link(&self, text: &str) -> std::result::Result<Vec<u8>, Failure> {
+        let _guard = self.linking.enter().ok_or(Failure::Exits)?;
+        Ok(self.linker.link(text)?)
     }
 }
 
@@ -301,8 +366,7 @@ mod tests {
 
     #[test]
     fn links_go_first() {
-        let unit =
-            |text: &str, is_ptx| Job::Load(Arc::new(Unit { text: text.to_owned(), is_ptx, loaded: OnceLock::new() }));
+        let unit = |text: &str, is_ptx| Job::Load(Arc::new(Unit::new(text.to_owned(), is_ptx)));
         let name = |job| match job {
             Job::Load(unit) => unit.text.clone(),
             Job::FirstLink(text) => text,
@@ -314,5 +378,24 @@ mod tests {
         queue.put(Job::FirstLink("e".to_owned()));
         let order: String = std::iter::from_fn(|| queue.next()).map(name).collect();
         assert_eq!(order, "bdeac");
+        queue.stopped = true;
+        queue.put(unit("f", false));
+        assert!(queue.next().is_none(), "nothing is compiled in the background while the process exits");
+    }
+
+    /// A background thread that the exit overtakes must not fail the unit for the thread that still compiles.
+    #[test]
+    fn a_unit_that_one_thread_may_not_load_is_loaded_by_another() {
+        let unit = Unit::new(String::new(), true);
+        let refused = unit.get_or_load(|| Err(Failure::Exits)).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("not compiled yet, and the process exits"), "{refused}");
+        let made = || Ok(Loaded { run: std::ptr::without_provenance_mut(8), graph: Mutex::default() });
+        assert_eq!(unit.get_or_load(made).unwrap().run.addr(), 8);
+        assert_eq!(unit.get_or_load(|| Err(Failure::Exits)).unwrap().run.addr(), 8, "it stays loaded");
+        let broken = Unit::new(String::new(), true);
+        let error = || Err(Failure::from("what the compiler says".to_owned()));
+        assert!(broken.get_or_load(error).is_err());
+        let error = broken.get_or_load(made).map(drop).unwrap_err().to_string();
+        assert!(error.contains("kernel: what the compiler says"), "it is compiled once: {error}");
     }
 }

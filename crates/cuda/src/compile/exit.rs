@@ -2,38 +2,66 @@
 //! while a thread runs inside them, and a compilation cannot be cancelled.
 //!
 //! Invariant: no thread is inside a library when it is unloaded, or the process has ended before. A frontend that can
-//! detect the exit stops the compiler first (`Accelerator::stop`). For others, an exit handler of this module waits for
-//! calls in flight. The library registers handlers while it compiles, and handlers run in reverse order of
-//! registration, so this module registers its handler again after the 1st, 2nd, 4th, 8th ... call.
+//! detect the exit stops the compiler first (`Accelerator::stop`): from then on only the thread that stopped it may call
+//! the libraries. That thread exits the process, so it is in no call when the exit handlers run. For other programs, an exit
+//! handler of this module waits for calls in flight. The library registers handlers while it compiles, and handlers run
+//! in reverse order of registration, so this module registers its handler again after the 1st, 2nd, 4th, 8th ... call.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// Counts the calls into a library, and admits no more once the process exits.
+/// Counts the calls into a library, and admits fewer and then none while the process exits.
 #[derive(Debug, Default)]
 pub(super) struct CallGate {
     in_flight: AtomicUsize,
-    closed: AtomicBool,
+    /// Which threads may call: [`ALL`], [`NOBODY`], or one, by its [`this_thread`].
+    admits: AtomicUsize,
     /// Calls that have returned.
     done: AtomicUsize,
+}
+
+const ALL: usize = 0;
+const NOBODY: usize = 1;
+
+/// A number that no other running thread has; neither [`ALL`] nor [`NOBODY`].
+fn this_thread() -> usize {
+    thread_local! {
+        static MARK: u64 = const { 0 };
+    }
+    MARK.with(|mark| (&raw const *mark).addr())
 }
 
 /// A call in flight.
 pub(super) struct CallGuard<'a>(&'a Arc<CallGate>);
 
 impl CallGate {
-    /// Admits a call; `None` if the process exits.
+    /// Admits a call; `None` if the process exits and this thread may not call any more.
     pub(super) fn enter(self: &Arc<CallGate>) -> Option<CallGuard<'_>> {
         let guard = CallGuard(self);
         self.in_flight.fetch_add(1, Ordering::SeqCst);
-        (!self.closed.load(Ordering::SeqCst)).then_some(guard)
+        let admitted = self.admits.load(Ordering::SeqCst);
+        (admitted == ALL || admitted == this_thread()).then_some(guard)
+    }
+
+    /// Admits only calls of this thread from now on, until the exit handlers run, and waits for those in flight, at most
+    /// `at_most`. Where there is no such handler, it admits no more calls.
+    pub(super) fn leave_to_this_thread(self: &Arc<CallGate>, at_most: Duration) {
+        let admits = if cfg!(target_env = "gnu") { this_thread() } else { NOBODY };
+        // If it fails, the gate is closed already, or another thread has it.
+        let _ = self.admits.compare_exchange(ALL, admits, Ordering::SeqCst, Ordering::SeqCst);
+        self.drain(at_most);
+        register_exit_handler(self);
     }
 
     /// Admits no more calls, and waits for those in flight, at most `at_most`. Returns whether all have returned.
     pub(super) fn close(&self, at_most: Duration) -> bool {
-        self.closed.store(true, Ordering::SeqCst);
+        self.admits.store(NOBODY, Ordering::SeqCst);
+        self.drain(at_most)
+    }
+
+    fn drain(&self, at_most: Duration) -> bool {
         let begun = Instant::now();
         while self.in_flight.load(Ordering::SeqCst) > 0 {
             if begun.elapsed() > at_most {
@@ -105,6 +133,20 @@ mod tests {
         assert!(gate.enter().is_none());
         drop(guard);
         assert!(gate.close(Duration::ZERO));
+    }
+
+    #[test]
+    fn after_the_exit_hook_the_exiting_thread_may_call_until_the_exit_handlers_run() {
+        let gate = Arc::new(CallGate::default());
+        let admits_another_thread =
+            || std::thread::scope(|scope| scope.spawn(|| gate.enter().is_some()).join().unwrap());
+        assert!(admits_another_thread());
+        gate.leave_to_this_thread(Duration::ZERO);
+        assert!(gate.enter().is_some());
+        assert!(!admits_another_thread());
+        assert!(gate.close(Duration::ZERO));
+        gate.leave_to_this_thread(Duration::ZERO);
+        assert!(gate.enter().is_none(), "a closed gate stays closed");
     }
 
     /// Runs in its own process: it exits with a status while a thread compiles forever.

@@ -24,6 +24,8 @@ pub(crate) mod code {
     pub(crate) const SUCCESS: i32 = 0;
     pub(crate) const OUT_OF_MEMORY: i32 = 2;
     pub(crate) const NO_DEVICE: i32 = 100;
+    pub(crate) const NO_JIT_COMPILER: i32 = 221;
+    pub(crate) const JIT_DISABLED: i32 = 223;
     pub(crate) const NOT_READY: i32 = 600;
     pub(crate) const ATTRIBUTE_PROCESSORS: i32 = 16;
     pub(crate) const ATTRIBUTE_MAJOR: i32 = 75;

@@ -4,6 +4,7 @@
 mod blas;
 mod driver;
 mod fourier;
+mod jit_link;
 mod library;
 mod nvrtc;
 mod nvtx;
@@ -15,6 +16,7 @@ pub(crate) use driver::{
     Stream, UpdateOutcome, code as driver_code,
 };
 pub(crate) use fourier::{Fourier, code as fourier_code};
+pub(crate) use jit_link::{JitLink, PTX as JIT_LINK_PTX};
 pub use library::search_in;
 pub(crate) use nvrtc::{Nvrtc, Program as NvrtcProgram};
 pub(crate) use nvtx::Nvtx;

@@ -57,9 +57,11 @@ struct Lanes<V: Vector, F> {
 }
 
 impl<V: Vector, F: Fold> Lanes<V, F> {
+    /// # Safety
+    /// The processor must have the features of the vector's set.
     #[inline(always)]
-    fn new() -> Self {
-        // SAFETY: only run where the set's features are enabled.
+    unsafe fn new() -> Self {
+        // SAFETY: the caller promises the features.
         Lanes { held: [unsafe { V::splat(F::start()) }; 8], kind: PhantomData }
     }
 
@@ -69,7 +71,7 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
         let held = &mut self.held[at / V::LANES % (WIDTH / V::LANES)];
         if left < V::LANES {
             let mut part = [F::start::<V::Elem>(); WIDTH];
-            // SAFETY: the lanes have room for a vector.
+            // SAFETY: the lanes have room for a vector; `x` exists, so the processor has the features.
             unsafe {
                 x.store_first(part.as_mut_ptr(), left);
                 *held = F::fold(*held, V::load(part.as_ptr()));
@@ -86,7 +88,7 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
             // SAFETY: vectors of the lanes.
             unsafe { held.store(lanes.as_mut_ptr().add(n * V::LANES)) };
         }
-        // SAFETY: only run where the set's features are enabled.
+        // SAFETY: `new` made the vectors, and its caller promised the features.
         unsafe { tree_of::<V, F>(&lanes) }
     }
 }
@@ -94,9 +96,10 @@ impl<V: Vector, F: Fold> Lanes<V, F> {
 impl<V: Vector> Work for Prepare<V> {
     type Out = V::Elem;
     #[inline(always)]
-    fn run(self) -> V::Elem {
-        let (scale, mut most) = (V::constant(self.scale), Lanes::<V, Largest>::new());
-        // SAFETY: whoever made it promised `count` scores, as many elements of the mask, and the features.
+    unsafe fn run(self) -> V::Elem {
+        // SAFETY: the caller promises the features.
+        let (scale, mut most) = (V::constant(self.scale), unsafe { Lanes::<V, Largest>::new() });
+        // SAFETY: whoever made it promised `count` scores and as many elements of the mask; the caller promises the features.
         unsafe {
             for at in (0..self.seen).step_by(V::LANES) {
                 let left = (self.seen - at).min(V::LANES);
@@ -118,12 +121,12 @@ impl<V: Vector> Work for Prepare<V> {
 impl<V: Vector> Work for Exponentials<V> {
     type Out = V::Elem;
     #[inline(always)]
-    fn run(self) -> V::Elem {
-        // SAFETY: whoever made it promised the features.
-        let (less, mut sum) = (unsafe { V::splat(self.less) }, Lanes::<V, Sum>::new());
+    unsafe fn run(self) -> V::Elem {
+        // SAFETY: the caller promises the features.
+        let (less, mut sum) = unsafe { (V::splat(self.less), Lanes::<V, Sum>::new()) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements and the features.
+            // SAFETY: whoever made it promised the elements, and the caller promises the features.
             unsafe {
                 let x = load::<V>(self.scores.add(at), left).sub(less);
                 let x = <bodies::Exp as Body<(V,)>>::apply((x,));
@@ -138,12 +141,12 @@ impl<V: Vector> Work for Exponentials<V> {
 impl<V: Vector> Work for Scaled<V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
-        // SAFETY: whoever made it promised the features.
+    unsafe fn run(self) {
+        // SAFETY: the caller promises the features.
         let by = unsafe { V::splat(self.by) };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements and the features.
+            // SAFETY: whoever made it promised the elements, and the caller promises the features.
             unsafe { store(load::<V>(self.row.add(at), left).mul(by), self.row.add(at), left) };
         }
     }
@@ -152,12 +155,12 @@ impl<V: Vector> Work for Scaled<V> {
 impl<V: Vector> Work for Slopes<V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
-        // SAFETY: whoever made it promised the features.
+    unsafe fn run(self) {
+        // SAFETY: the caller promises the features.
         let (delta, scale) = (unsafe { V::splat(self.delta) }, V::constant(self.scale));
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements and the features.
+            // SAFETY: whoever made it promised the elements, and the caller promises the features.
             unsafe {
                 let off = load::<V>(self.dp.add(at), left).sub(delta);
                 store(load::<V>(self.p.add(at), left).mul(off).mul(scale), self.dp.add(at), left);
@@ -169,11 +172,12 @@ impl<V: Vector> Work for Slopes<V> {
 impl<V: Vector> Work for Inner<V> {
     type Out = V::Elem;
     #[inline(always)]
-    fn run(self) -> V::Elem {
-        let mut sum = Lanes::<V, Sum>::new();
+    unsafe fn run(self) -> V::Elem {
+        // SAFETY: the caller promises the features.
+        let mut sum = unsafe { Lanes::<V, Sum>::new() };
         for at in (0..self.count).step_by(V::LANES) {
             let left = (self.count - at).min(V::LANES);
-            // SAFETY: whoever made it promised the elements and the features.
+            // SAFETY: whoever made it promised the elements, and the caller promises the features.
             let product = unsafe { load::<V>(self.a.add(at), left).mul(load::<V>(self.b.add(at), left)) };
             sum.push(product, at, left);
         }

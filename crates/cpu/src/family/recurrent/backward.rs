@@ -155,7 +155,7 @@ struct Sum<'a, V: Vector> {
 impl<V: Vector> Work for Sum<'_, V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         let count = self.to.len();
         for at in (0..count).step_by(V::LANES) {
             let left = (count - at).min(V::LANES);
@@ -190,7 +190,7 @@ struct Units<V: Vector> {
 impl<V: Vector> Work for Units<V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         let h = self.hidden;
         let one = V::constant(1.0);
         for at in (0..h).step_by(V::LANES) {

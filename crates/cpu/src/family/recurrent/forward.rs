@@ -153,7 +153,7 @@ pub(super) fn tanh<V: Vector>(x: V) -> V {
 impl<V: Vector> Work for Units<V> {
     type Out = ();
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run(self) {
         let h = self.hidden;
         for at in (0..h).step_by(V::LANES) {
             let left = (h - at).min(V::LANES);
