@@ -150,10 +150,11 @@ def test_nothing_waits() -> None:
 
 def peak(checkpointed: bool) -> int:
     np.random.seed(1)
-    layers = [nn.Dense(256, in_units=256, activation="tanh") for _ in range(64)]
+    layers = [nn.Dense(64, in_units=64, activation="tanh") for _ in range(64)]
     for layer in layers:
         layer.initialize(init.Normal(0.05))
-    x = np.random.normal(size=(512, 256))
+    x = np.random.normal(size=(2048, 64))
+    place = x.device if x.device.device_type == "gpu" else None
     segments = [layers[start : start + 8] for start in range(0, 64, 8)]
 
     def through(segment: list[Any]) -> Any:
@@ -167,8 +168,8 @@ def peak(checkpointed: bool) -> int:
     for measured in [False, True]:
         npx.waitall()
         if measured:
-            forerun.reset_peak()
-        before = forerun.memory_stats()["live"]
+            forerun.reset_peak(place)
+        before = forerun.memory_stats(device=place)["live"]
         with autograd.record():
             y = x
             for segment in segments:
@@ -178,7 +179,7 @@ def peak(checkpointed: bool) -> int:
         loss.backward()
         npx.waitall()
         del y, loss
-    return forerun.memory_stats()["peak"] - before
+    return forerun.memory_stats(device=place)["peak"] - before
 
 
 def test_the_memory_peak_falls() -> None:
