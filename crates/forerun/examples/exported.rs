@@ -3,7 +3,7 @@
 //! `cargo run --example exported -- [GRAPH PARAMETERS]`, for the files that `net.export("net")` wrote:
 //! `net-symbol.json` and `net-0000.params`. By default a small LeNet.
 
-use forerun::nn::{Graph, Layer};
+use forerun::nn::{Layer, Network};
 use forerun::{Array, Result, ones};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let own = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exported").join(name);
     let [graph, parameters] =
         <[PathBuf; 2]>::try_from(given).unwrap_or_else(|_| [own("lenet-symbol.json"), own("lenet-0000.params")]);
-    let net = Graph::load(graph, parameters)?;
+    let net = Network::load(graph, parameters)?;
     println!("{} ops, {} parameters", net.model().ops(), net.parameters().len());
     for batch in [1, 4] {
         let inputs: Vec<Array> = net

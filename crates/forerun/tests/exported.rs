@@ -3,7 +3,7 @@
 //! The files under `exported` were written by `tests/python/exported.py`, which also wrote the inputs and outputs.
 
 use forerun::grad::{Differentiable, record};
-use forerun::nn::{ArrayFile, Graph, Layer, Parameter, Sgd, l2_loss, load, save};
+use forerun::nn::{ArrayFile, Layer, Network, Parameter, Sgd, l2_loss, load, save};
 use forerun::{Array, DType, Loc, Result, Wait, ops};
 use std::path::PathBuf;
 
@@ -27,8 +27,8 @@ fn values(x: &Array) -> Vec<f32> {
     bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-fn network(name: &str) -> Graph {
-    Graph::load(file(&format!("{name}-symbol.json")), file(&format!("{name}-0000.params"))).unwrap()
+fn network(name: &str) -> Network {
+    Network::load(file(&format!("{name}-symbol.json")), file(&format!("{name}-0000.params"))).unwrap()
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn inputs_are_checked() {
     assert!(error.starts_with(text), "{error}");
     let error = net.run(&[]).err().unwrap().to_string();
     assert!(error.starts_with("graph: takes 1 inputs, not 0"), "{error}");
-    assert!(Graph::load(file("lenet-symbol.json"), file("mlp-0000.params")).is_err());
+    assert!(Network::load(file("lenet-symbol.json"), file("mlp-0000.params")).is_err());
 }

@@ -41,26 +41,26 @@ impl GraphModel {
 /// ```no_run
 /// use forerun_array::Array;
 /// use forerun_base::Result;
-/// use forerun_nn::{Graph, Layer};
+/// use forerun_nn::{Network, Layer};
 ///
 /// fn scores(images: &Array) -> Result<Array> {
-///     let net = Graph::load("lenet-symbol.json", "lenet-0000.params")?;
+///     let net = Network::load("lenet-symbol.json", "lenet-0000.params")?;
 ///     net.forward(images)
 /// }
 /// ```
-pub struct Graph {
+pub struct Network {
     model: GraphModel,
     parameters: Vec<Parameter>,
 }
 
-impl Graph {
+impl Network {
     /// Reads a graph file and the file of its parameters. Both may come from strangers: everything is checked, and
     /// nothing is executed. See `docs/export.md` for the limits.
     ///
     /// # Errors
     /// A file that cannot be read or is invalid, or parameters that do not fit the graph.
     #[track_caller]
-    pub fn load(graph: impl AsRef<Path>, parameters: impl AsRef<Path>) -> Result<Graph> {
+    pub fn load(graph: impl AsRef<Path>, parameters: impl AsRef<Path>) -> Result<Network> {
         let loc = Loc::caller();
         let named = Named { op: "load", path: graph.as_ref().to_owned(), loc };
         let model = GraphModel::open(graph.as_ref(), loc).map_err(|error| named.flat(error))?;
@@ -70,7 +70,7 @@ impl Graph {
             .map(|known| Parameter::stored(&known.name, &known.shape, known.dtype, known.role == Role::Trained))
             .collect();
         checkpoint::load_at(&held, parameters.as_ref(), loc)?;
-        Ok(Graph { model, parameters: held })
+        Ok(Network { model, parameters: held })
     }
 
     /// Inputs, parameters and outputs of the graph.
@@ -93,7 +93,7 @@ impl Graph {
     }
 }
 
-impl Layer for Graph {
+impl Layer for Network {
     /// Runs a graph of one input; returns its first output.
     fn forward_at(&self, x: &Array, loc: Loc) -> Result<Array> {
         let first = self.run_at(&[x], loc)?.into_iter().next();

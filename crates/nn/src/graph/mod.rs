@@ -17,6 +17,6 @@ mod trace;
 mod write;
 
 pub use describe::{GraphInput, GraphParameter, Role};
-pub use file::Graph;
+pub use file::Network;
 pub use model::GraphModel;
 pub use trace::{NamedArray, TracedGraph, trace_graph};

@@ -17,7 +17,7 @@ pub(crate) const VERSION: i64 = 1;
 
 /// Maximum size of a graph file in bytes.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
-/// Maximum numbers of inputs and parameters together, of nodes, of operands of a node, and of items of a list attribute.
+/// Maximum numbers of inputs, parameters or outputs, of nodes, of operands of a node, and of items of a list attribute.
 const MOST_ARRAYS: usize = 1 << 16;
 const MOST_NODES: usize = 1 << 20;
 const MOST_OPERANDS: usize = 512;
