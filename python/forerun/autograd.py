@@ -310,8 +310,12 @@ class Function:
         """The arrays that ``forward`` saved."""
         return self._saved
 
-    def __call__(self, *inputs: ndarray) -> Any:
-        """Call ``forward``, and record the call as one op if the thread is recording."""
+    def __call__(self, *inputs: Any) -> Any:
+        """Call ``forward``, and record the call as one op if the thread is recording.
+
+        Gradients flow to the inputs that are float or complex arrays. Others, such as index arrays and numbers, are
+        passed to ``forward`` alike; ``backward`` returns ``None`` for them.
+        """
         if self._called:
             raise RuntimeError(f"{type(self).__name__}: a Function object can be called only once; create another")
         self._called = True
@@ -325,11 +329,14 @@ class Function:
             return result
         object_to_replay(f"{type(self).__name__} has a gradient of its own")
         single = isinstance(result, ndarray)
-        outputs = _forerun.record_function(inputs, [result] if single else result, self._gradients(len(inputs)))
+        places = [place for place, value in enumerate(inputs) if isinstance(value, ndarray)]
+        arrays = [inputs[place] for place in places]
+        callback = self._gradients(len(inputs), places)
+        outputs = _forerun.record_function(arrays, [result] if single else result, callback)
         return outputs[0] if single else type(result)(outputs)
 
-    def _gradients(self, inputs: int) -> Any:
-        """Make the callback that receives the gradients of the outputs."""
+    def _gradients(self, inputs: int, places: list[int]) -> Any:
+        """Make the callback that receives the gradients of the outputs and returns those of the arrays."""
 
         def callback(out_grads: Sequence[ndarray]) -> Sequence[ndarray | None]:
             given = self.backward(*out_grads)
@@ -337,11 +344,11 @@ class Function:
             if len(grads) != inputs:
                 name = type(self).__name__
                 raise ValueError(f"{name}.backward: {len(grads)} gradients for {inputs} inputs")
-            return grads
+            return [grads[place] for place in places]
 
         return callback
 
-    def forward(self, *inputs: ndarray) -> Any:
+    def forward(self, *inputs: Any) -> Any:
         """Compute the outputs: an array, or a list or tuple of them. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 

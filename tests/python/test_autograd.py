@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy
 import pytest
 
+import forerun
 from forerun import autograd, np
 
 
@@ -260,3 +262,34 @@ def test_scopes_can_be_entered_again() -> None:
         settings.append((autograd.is_recording(), autograd.is_training()))
     settings.append((autograd.is_recording(), autograd.is_training()))
     assert settings == [(False, False), (True, True), (True, True), (False, False)]
+
+
+class Chosen(autograd.Function):
+    """Several outputs; inputs without gradients: an index array and a number."""
+
+    def forward(self, x: np.ndarray, index: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self.save_for_backward(x, index)
+        self.factor = factor
+        return np.take(x, index) * factor, x + 1, index * 2
+
+    def backward(self, taken: np.ndarray, shifted: np.ndarray, doubled: np.ndarray) -> Any:
+        _, index = self.saved_tensors
+        spread = (index.reshape(-1, 1) == np.arange(3)).astype("float32")
+        return taken @ spread * self.factor + shifted, None, None
+
+
+def test_functions_with_several_outputs_and_inputs_without_gradients() -> None:
+    x, index = np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2])
+    x.attach_grad()
+    with forerun.no_sync("error"):
+        with autograd.record():
+            taken, shifted, doubled = Chosen()(x, index, 3.0)
+            loss = (taken * np.array([1.0, 10.0, 100.0])).sum() + shifted.sum()
+        loss.backward()
+    numpy.testing.assert_array_equal(x.grad.asnumpy(), [31, 1, 304])
+    numpy.testing.assert_array_equal(doubled.asnumpy(), [4, 0, 4])
+    # An output that nothing uses contributes nothing.
+    with autograd.record():
+        taken, _, _ = Chosen()(x, index, 2.0)
+    taken.backward()
+    numpy.testing.assert_array_equal(x.grad.asnumpy(), [2, 0, 4])

@@ -23,7 +23,9 @@ pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;
 pub use observe::blockers::{Blocker, Waiting, blockers, last_wait, reset_blockers};
-pub use observe::capture::{Capture, CapturedProgram, whole_inputs, write_back};
+pub use observe::capture::{
+    Capture, CapturedPlace, CapturedProgram, CapturedSlot, CapturedStep, whole_inputs, write_back,
+};
 pub use observe::holders::Holder;
 pub use observe::no_sync::{SyncRule, no_sync, refusal, set_sync_rule, sync_rule};
 pub use observe::nonfinite::{abandon_detecting, detect_nonfinite, detects_nonfinite, start_detecting, stop_detecting};
@@ -40,6 +42,6 @@ pub use runtime::devices::{
 pub use runtime::fork::end_background;
 pub use runtime::host_queue::{has_host_room, make_host_room};
 pub use runtime::memory::{Holds, MemoryStats, empty_cache, memory_stats, reset_peak, set_budget};
-pub use runtime::random_streams::{seed, stream_of, swap_stream, watch_forks};
+pub use runtime::random_streams::{seed, stream_of, stream_position, swap_stream, watch_forks};
 pub use runtime::window::{SlotStats, leave, on_arrival, slots};
 pub use runtime::{RuntimeStats, engine, num_threads, set_drop_dead, set_fuse, set_num_threads, set_tiny_limit, stats};

@@ -60,6 +60,23 @@ pub fn gradients(
     create_graph: bool,
     loc: Loc,
 ) -> Result<Vec<Array>> {
+    let found = flows(heads, variables, grads, retain, create_graph, loc)?;
+    let missing = found.iter().position(Option::is_none);
+    match missing {
+        Some(i) => fail(format!("the heads were not computed from variable {i}")),
+        None => Ok(found.into_iter().flatten().collect()),
+    }
+}
+
+/// The same; `None` for a variable that the heads were not computed from.
+pub(crate) fn flows(
+    heads: &[&Array],
+    variables: &[&Array],
+    grads: &[Option<&Array>],
+    retain: bool,
+    create_graph: bool,
+    loc: Loc,
+) -> Result<Vec<Option<Array>>> {
     let mut found: Vec<Option<Array>> = vec![None; variables.len()];
     let mut asked = Vec::with_capacity(variables.len());
     for (i, variable) in variables.iter().enumerate() {
@@ -85,14 +102,11 @@ pub fn gradients(
             Ok(())
         })
     })?;
-    let mut result = Vec::with_capacity(found.len());
-    for (i, (grad, edge)) in found.into_iter().zip(&asked).enumerate() {
-        match grad {
-            Some(grad) => result.push(state::with(create_graph, is_training(), || handed_out(&grad, edge, loc))?),
-            None => return fail(format!("the heads were not computed from variable {i}")),
-        }
-    }
-    Ok(result)
+    let one = |(grad, edge): (Option<Array>, &Edge)| {
+        let own = |grad: Array| state::with(create_graph, is_training(), || handed_out(&grad, edge, loc));
+        grad.map(own).transpose()
+    };
+    found.into_iter().zip(&asked).map(one).collect()
 }
 
 /// The gradient returned to the user: an array of its own, whatever else shares the value; for a view, that part of it.

@@ -27,8 +27,12 @@ pub fn save(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
 /// the file.
 #[track_caller]
 pub fn load(parameters: &[Parameter], path: impl AsRef<Path>) -> Result<()> {
-    let loc = Loc::caller();
-    let file = Named { op: "load", path: path.as_ref().to_owned(), loc };
+    load_at(parameters, path.as_ref(), Loc::caller())
+}
+
+/// The same for a caller that knows the line of the program.
+pub(crate) fn load_at(parameters: &[Parameter], path: &Path, loc: Loc) -> Result<()> {
+    let file = Named { op: "load", path: path.to_owned(), loc };
     let opened = ArrayFile::open(&file.path, loc).map_err(|error| file.flat(error))?;
     let arrays: Vec<&StoredArray> = parameters.iter().map(|p| check(p, &opened, &file)).collect::<Result<_>>()?;
     let names: HashSet<&str> = parameters.iter().map(Parameter::name).collect();

@@ -5,6 +5,7 @@
 mod archive;
 mod checkpoint;
 mod data;
+mod graph;
 mod init;
 mod layer;
 mod layers;
@@ -19,6 +20,7 @@ pub use archive::{ArrayFile, FileError, Notes, StoredArray, save_arrays};
 pub use checkpoint::{load, save};
 pub use data::{Batches, Samples, batches};
 pub use forerun_array::ops::{Activation, PoolKind, RecurrentBegin};
+pub use graph::{GraphInput, GraphModel, GraphParameter, NamedArray, Network, Role, TracedGraph, trace_graph};
 pub use init::{Draw, Fan, Init, Scaling};
 pub use layer::Layer;
 pub use layers::{

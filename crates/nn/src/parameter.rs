@@ -51,6 +51,14 @@ impl Parameter {
         Parameter::with(name, dims, init, true, false)
     }
 
+    /// A parameter whose elements a file holds.
+    pub(crate) fn stored(name: &str, shape: &[usize], dtype: DType, trainable: bool) -> Parameter {
+        let dims: Vec<Option<usize>> = shape.iter().copied().map(Some).collect();
+        let parameter = Parameter::with(name, &dims, Init::DEFAULT, false, trainable);
+        parameter.state.lock().dtype = dtype;
+        parameter
+    }
+
     /// The name, relative to where the handle was requested.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,12 +1,12 @@
-//! Corrupted checkpoints: whatever the bytes, loading succeeds or fails with a named error. It never panics, never
-//! allocates more than the file has bytes for, and a failed load changes nothing.
+//! Corrupted checkpoints and graphs: whatever the bytes, loading succeeds or fails with a named error. It never panics,
+//! never allocates more than the file has bytes for, and a failed load changes nothing.
 
 mod common;
 
 use common::{fill, values};
-use forerun_array::memory_stats;
-use forerun_base::{Error, ErrorKind};
-use forerun_nn::{Activation, Dense, Layer, Sequential, load, save};
+use forerun_array::{Array, Wait, memory_stats, ops};
+use forerun_base::{Error, ErrorKind, Loc, Scalar};
+use forerun_nn::{Activation, Dense, GraphModel, Layer, Sequential, load, save};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -171,4 +171,121 @@ fn corrupted_files_load_or_fail_cleanly() {
     std::fs::remove_file(&path).unwrap();
     // Elements may change without harm, and most other changes are detected.
     assert!(loaded > rounds() / 100 && refused > rounds() / 2, "{loaded} loaded, {refused} refused");
+}
+
+/// A graph with every form that files have: views, numbers, attributes of all types, extents that depend on the batch.
+const GRAPH: &str = r#"{
+"format": "forerun-graph", "version": 1, "batch": 2,
+"inputs": [{"name": "data", "dtype": "float32", "shape": [{"batch": 1}, 2, 6, 6]}],
+"parameters": [
+  {"name": "w", "dtype": "float32", "shape": [3, 2, 3, 3], "role": "trained"},
+  {"name": "d", "dtype": "float32", "shape": [4, 12], "role": "trained"},
+  {"name": "i", "dtype": "int64", "shape": [2], "role": "constant"}],
+"nodes": [
+  {"op": "convolution", "inputs": [{"array": 0}, {"array": 1}], "attributes": {"stride": [1, 1], "padding": [0, 0],
+    "dilation": [1, 1], "extents": [], "groups": 1, "channels_last": false}, "shape": [{"batch": 1}, 3, 4, 4], "dtype": "float32"},
+  {"op": "max_pool", "inputs": [{"array": 4}, {"array": 4}], "attributes": {"kernel": [2, 2], "stride": [2, 2], "padding": [0, 0],
+    "extents": [], "divisor": 0, "ceil": false, "adaptive": false, "channels_last": false},
+    "shape": [{"batch": 1}, 3, 2, 2], "dtype": "float32", "line": "net.py:3"},
+  {"op": "matmul", "inputs": [{"array": 5, "view": {"shape": [{"batch": 1}, 12], "strides": [12, 1], "offset": 0}},
+    {"array": 2, "view": {"shape": [12, 4], "strides": [1, 12], "offset": 0}}], "shape": [{"batch": 1}, 4], "dtype": "float32"},
+  {"op": "maximum", "inputs": [{"array": 6}, {"float": 0.0}], "shape": [{"batch": 1}, 4], "dtype": "float32"},
+  {"op": "update", "inputs": [{"array": 7}, {"float": 2.5}], "attributes": {"region":
+    {"shape": [{"batch": 1}, 2], "strides": [4, 2], "offset": 1}}, "shape": [{"batch": 1}, 4], "dtype": "float32"},
+  {"op": "take", "inputs": [{"array": 8}, {"array": 3}], "attributes": {"axis": 1, "mode": "clip"},
+    "shape": [{"batch": 1}, 2], "dtype": "float32"},
+  {"op": "arange", "inputs": [], "attributes": {"start": {"int": 0}, "step": {"int": 1}}, "shape": [2], "dtype": "int64"},
+  {"op": "full", "inputs": [], "attributes": {"value": {"float": {"batch": 1}}}, "shape": [{"batch": 1}, 1], "dtype": "float32"},
+  {"op": "concatenate", "inputs": [{"array": 9, "detached": true}, {"array": 11}], "attributes": {"axis": 1},
+    "shape": [{"batch": 1}, 3], "dtype": "float32"},
+  {"op": "sum", "inputs": [{"array": 12}], "attributes": {"axis": [0], "keepdims": true}, "shape": [1, 3], "dtype": "float32"},
+  {"op": "divide", "inputs": [{"array": 13}, {"float": {"batch": 1}}], "shape": [1, 3], "dtype": "float32"},
+  {"op": "layer_norm_rows", "inputs": [{"array": 12}, {"array": 14, "view": {"shape": [3], "strides": [1], "offset": 0}},
+    {"array": 14, "view": {"shape": [3], "strides": [1], "offset": 0}}], "attributes": {"epsilon": 0.00001},
+    "shape": [{"batch": 1}, 3], "dtype": "float32"}],
+"outputs": [{"array": 15}, {"array": 10}]
+}"#;
+
+/// Elements that a graph of a test may compute.
+const MOST_ELEMENTS: u64 = 1 << 16;
+
+/// Arrays of ones for the inputs and parameters of a graph; `None` if they would be large.
+fn given(graph: &GraphModel, batch: usize) -> Option<(Vec<Array>, Vec<Array>)> {
+    let one = |shape: &[usize], dtype| {
+        let size = shape.iter().try_fold(1usize, |size, extent| size.checked_mul(*extent))?;
+        (size as u64 <= MOST_ELEMENTS).then(|| ops::full(shape, Scalar::Int(1), dtype, Loc::caller()).ok()).flatten()
+    };
+    let extents = |known: Vec<Option<usize>>| known.into_iter().map(|e| e.unwrap_or(batch)).collect::<Vec<_>>();
+    let inputs =
+        graph.inputs().iter().map(|input| one(&extents(input.extents()), input.dtype)).collect::<Option<_>>()?;
+    let parameters = graph.parameters().iter().map(|p| one(&p.shape, p.dtype)).collect::<Option<_>>()?;
+    (graph.elements(batch).ok()? <= MOST_ELEMENTS).then_some((inputs, parameters))
+}
+
+/// Runs a graph with ones and waits for its outputs.
+fn run(graph: &GraphModel, batch: usize) -> Option<Result<(), Error>> {
+    let (inputs, parameters) = given(graph, batch)?;
+    let outputs = graph.run(&inputs.iter().collect::<Vec<_>>(), &parameters.iter().collect::<Vec<_>>(), Loc::caller());
+    Some(
+        outputs
+            .and_then(|all| all.iter().try_for_each(|y| y.snapshot_with(&Wait::at(Loc::caller(), "test")).map(drop))),
+    )
+}
+
+/// Replaces one to three numbers of a text, so that the rest stays valid.
+fn renumber(text: &str, dice: &mut Dice) -> Vec<u8> {
+    const NUMBERS: &[&str] =
+        &["0", "1", "2", "3", "5", "-1", "64", "-65536", "4294967296", "9223372036854775807", "{\"batch\": 2}"];
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..=dice.below(3) {
+        let starts = (1..bytes.len()).filter(|i| bytes[*i].is_ascii_digit() && !bytes[i - 1].is_ascii_alphanumeric());
+        let at = dice.pick(&starts.collect::<Vec<_>>());
+        let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        bytes.splice(at..at + length, dice.pick(NUMBERS).bytes());
+    }
+    bytes
+}
+
+#[test]
+fn corrupted_graphs_load_or_fail_cleanly() {
+    let valid = GraphModel::parse(GRAPH.as_bytes()).unwrap();
+    for batch in [1, 2, 5] {
+        run(&valid, batch).unwrap().unwrap();
+    }
+    let again = GraphModel::parse(valid.to_text().as_bytes()).unwrap();
+    assert_eq!(again.to_text(), valid.to_text());
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let (mut loaded, mut refused, mut ran) = (0, 0, 0);
+    for round in 0..rounds() {
+        let bytes = if round % 2 == 0 { mutate(GRAPH.as_bytes(), &mut dice) } else { renumber(GRAPH, &mut dice) };
+        LARGEST.set(0);
+        let parsed = catch_unwind(|| GraphModel::parse(&bytes))
+            .unwrap_or_else(|_| panic!("round {round} panics: {:?}", String::from_utf8_lossy(&bytes)));
+        // A byte of text may become an item of a list.
+        let largest = LARGEST.get();
+        assert!(largest <= 64 * bytes.len() + SLACK, "round {round}: {largest} bytes for a text of {}", bytes.len());
+        match parsed {
+            Err(text) => {
+                refused += 1;
+                assert!(!text.is_empty(), "round {round}");
+            }
+            Ok(graph) => {
+                loaded += 1;
+                for batch in [1, 3] {
+                    let text = || String::from_utf8_lossy(&bytes).into_owned();
+                    let result = catch_unwind(AssertUnwindSafe(|| run(&graph, batch)))
+                        .unwrap_or_else(|_| panic!("round {round} panics: {}", text()));
+                    if let Some(result) = result {
+                        ran += result.is_ok() as usize;
+                        let panicked = result.is_err_and(|error| error.to_string().contains("panicked"));
+                        assert!(!panicked, "round {round}: a kernel panics: {}", text());
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        loaded > rounds() / 200 && refused > rounds() / 2 && ran > 0,
+        "{loaded} loaded, {refused} refused, {ran} ran"
+    );
 }

@@ -160,6 +160,11 @@ pub fn reduce(
     Ok((compute, result, out))
 }
 
+/// The dtype of a reduction's record: the kernel returns the dtype that it reduces in, and a cast follows.
+pub fn reduced_dtype(compute: DType, result: DType) -> DType {
+    if result.carrier() == compute { compute } else { result }
+}
+
 /// The dimensions of a matrix product, after vectors are promoted to matrices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatmulTypes {

@@ -13,12 +13,12 @@ use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
 
 /// A path given as text or as an object with a path.
-fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+pub(crate) fn path_of(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     pycall::call(&pycall::function(path.py(), "os", "fspath")?, (path,))?.extract()
 }
 
 /// The exception for a file: an `OSError` that names the user's path, or the exception of an invalid content.
-fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
+pub(crate) fn refused(py: Python<'_>, path: &Path, error: FileError) -> PyErr {
     let error = match error {
         FileError::Content(error) => return raise(error),
         FileError::Os(error) => error,

@@ -136,6 +136,27 @@ pub(crate) fn record_function(
     fresh.into_iter().map(PyArray).collect()
 }
 
+/// Calls a function of a list of arrays that returns a list of arrays. While recording, only its inputs are kept for
+/// backward, which calls it again.
+#[pyfunction]
+pub(crate) fn checkpoint(py: Python<'_>, function: Py<PyAny>, inputs: Arrays<'_>) -> PyResult<Vec<PyArray>> {
+    let again = Arc::new(move |inputs: Vec<Array>| {
+        Python::attach(|py| {
+            let called = || -> PyResult<Vec<Array>> {
+                let inputs: Vec<PyArray> = inputs.into_iter().map(PyArray).collect();
+                let outputs: Arrays<'_> = pycall::call(function.bind(py), (inputs,))?.extract()?;
+                Ok(outputs.iter().map(|y| y.get().0.clone()).collect())
+            };
+            called().map_err(|exception| {
+                RAISED.set(Some(exception));
+                Error::new(ErrorKind::Runtime, "the function raised").in_op("checkpoint")
+            })
+        })
+    });
+    let outputs = grad::checkpoint(&handles(&inputs), again, here(py)).map_err(raise_own)?;
+    Ok(outputs.into_iter().map(PyArray).collect())
+}
+
 /// A snapshot of the elements, off the tape; later writes to the array do not affect it.
 #[pyfunction]
 pub(crate) fn freeze(x: &Bound<'_, PyArray>) -> PyArray {

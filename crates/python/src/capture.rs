@@ -16,6 +16,13 @@ pub(crate) struct PyCaptured(CapturedProgram);
 // SAFETY: as for arrays, Python code reaches a program only with the GIL held, so one thread at a time uses it.
 unsafe impl Sync for PyCaptured {}
 
+impl PyCaptured {
+    /// The captured ops.
+    pub(crate) fn program(&self) -> &CapturedProgram {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl PyCaptured {
     /// Submits everything again with other inputs of the same shapes and dtypes.

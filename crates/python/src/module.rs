@@ -19,7 +19,7 @@ mod _forerun {
     use crate::array::PyArray;
     #[pymodule_export]
     use crate::autograd::{
-        backward, freeze, fresh_gradients, gradients, is_detached, is_on_tape, is_recording, is_training,
+        backward, checkpoint, freeze, fresh_gradients, gradients, is_detached, is_on_tape, is_recording, is_training,
         mark_variables, record_function, set_recording, set_training, shares_cell, use_gradients,
     };
     #[pymodule_export]
@@ -48,6 +48,8 @@ mod _forerun {
         pointwise, reduction, routine, stack, sum_of_products, uniform, vdot,
     };
     #[pymodule_export]
+    use crate::graph::PyGraph;
+    #[pymodule_export]
     use crate::images::{convolution, deconvolution, pooling};
     #[pymodule_export]
     use crate::initialise::initialize;
@@ -62,6 +64,8 @@ mod _forerun {
     use crate::losses::loss;
     #[pymodule_export]
     use crate::memory::{empty_cache, gpu_memory_stats, memory_stats, reset_peak, set_budget};
+    #[pymodule_export]
+    use crate::op_hooks::observed;
     #[pymodule_export]
     use crate::recurrent::recurrent;
     #[pymodule_export]

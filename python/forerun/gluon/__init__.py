@@ -27,6 +27,8 @@ from forerun.gluon.block import Block
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.parameter import Constant, DeferredInitializationError, Parameter
 from forerun.gluon.parameters import ParameterDict
+from forerun.gluon.recompute import checkpoint
+from forerun.gluon.symbol_block import SymbolBlock
 from forerun.gluon.trainer import Trainer
 
 __all__ = [
@@ -36,7 +38,9 @@ __all__ = [
     "HybridBlock",
     "Parameter",
     "ParameterDict",
+    "SymbolBlock",
     "Trainer",
+    "checkpoint",
     "data",
     "loss",
     "nn",

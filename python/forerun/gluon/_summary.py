@@ -10,15 +10,17 @@ from forerun._forerun import ndarray
 if TYPE_CHECKING:
     from forerun.gluon.block import Block, HookHandle
 
-_WIDTHS = (20, 30, 15)
+# As MXNet's table, 80 characters wide.
+_WIDTHS = (20, 43, 15)
 
 
 def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     """Call a block and print one line per layer."""
     rows: list[tuple[str, str, int]] = [("Input", _shapes(inputs if len(inputs) > 1 else inputs[0]), 0)]
     seen: set[int] = set()
+    # Parameters of layers that are called, counted once per call; and those that a layer counted before has.
     total, trainable, shared = 0, 0, 0
-    handles: list[HookHandle] = []
+    handles: dict[int, HookHandle] = {}
 
     def note(layer: Block, inputs: tuple[Any, ...], output: Any) -> None:
         nonlocal total, trainable, shared
@@ -26,19 +28,22 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
         for parameter in layer.params.values():
             count = math.prod(parameter.shape or ())
             own += count
-            if id(parameter) in seen:
-                shared += count
-                continue
-            seen.add(id(parameter))
-            total += count
             trainable += 0 if parameter.grad_req == "null" else count
+            shared += count if id(parameter) in seen else 0
+            seen.add(id(parameter))
+        total += own
         rows.append((f"{type(layer).__name__}-{len(rows)}", _shapes(output), own))
 
+    def watch(layer: Block) -> None:
+        # A shared layer is visited several times.
+        if id(layer) not in handles:
+            handles[id(layer)] = layer.register_forward_hook(note)
+
     try:
-        block.apply(lambda layer: handles.append(layer.register_forward_hook(note)))
+        block.apply(watch)
         block(*inputs)
     finally:
-        for handle in handles:
+        for handle in handles.values():
             handle.detach()
     ruler = "-" * (sum(_WIDTHS) + 2)
     print(ruler)
@@ -47,9 +52,9 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     for kind, shape, count in rows:
         print(_line(kind, shape, str(count)))
     print(ruler.replace("-", "="))
-    print(f"Parameters in forward computation graph, duplicate included\n   Total params: {total + shared}")
+    print(f"Parameters in forward computation graph, duplicate included\n   Total params: {total}")
     print(f"   Trainable params: {trainable}\n   Non-trainable params: {total - trainable}")
-    print(f"Shared params in forward computation graph: {shared}\nUnique parameters in model: {total}")
+    print(f"Shared params in forward computation graph: {shared}\nUnique parameters in model: {total - shared}")
     print(ruler)
 
 

@@ -28,10 +28,12 @@ _INTERNAL = frozenset(
         "_captured",
         "_changes",
         "_children",
+        "_example",
         "_forward_hooks",
         "_forward_pre_hooks",
         "_given",
         "_kept",
+        "_op_hooks",
         "_plain",
     }
     | {"_prefix", "_reg_params", "_settled", "_traced_at", "_traces", "_watched"}

@@ -15,6 +15,7 @@ from forerun._capturing import thread
 from forerun._device import DeviceLike
 from forerun._forerun import elsewhere, ndarray
 from forerun._types import DTypeLike
+from forerun.gluon._op_hooks import OpHook, watched
 from forerun.gluon._watched import is_same, reads
 from forerun.gluon.parameter import DeferredInitializationError, Parameter, epoch
 from forerun.gluon.parameters import ParameterDict, load_into
@@ -88,6 +89,7 @@ class Block:
         self._reg_params = ParameterDict()
         self._forward_hooks: dict[int, Callable[..., Any]] = {}
         self._forward_pre_hooks: dict[int, Callable[..., Any]] = {}
+        self._op_hooks: dict[int, OpHook] = {}
         self._prefix = prefix
         self._given = params
         # Whether all parameters of the block itself are initialised.
@@ -174,6 +176,38 @@ class Block:
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(block, inputs)`` before every forward computation."""
         return HookHandle(self._forward_pre_hooks, hook)
+
+    def register_op_hook(self, callback: Callable[[str, str, ndarray], object], monitor_all: bool = False) -> OpHook:
+        """Call ``callback(name, opr_name, array)`` for every op that the block and its descendants submit.
+
+        The callback gets the array when the op is submitted. It does not wait: the array may not be computed yet, and
+        only a callback that reads it waits. Ops that are submitted while the callback runs are not reported. The array
+        has no gradient. While there is a hook, calls are not captured, and reported results are not fused away.
+
+        Parameters
+        ----------
+        callback
+            The function. ``name`` consists of the path of the block, the op, its number in the call of that block, and
+            ``_output``; ``opr_name`` is the name of the op in ``docs/reference.md``.
+        monitor_all
+            Whether to report the inputs of ops too, as ``_input0``, ``_input1`` and so on.
+
+        Returns
+        -------
+        OpHook
+            A handle: ``detach``, or the end of a ``with`` block, removes the hook.
+
+        Examples
+        --------
+        >>> from forerun import np
+        >>> from forerun.gluon import nn
+        >>> net = nn.Dense(2, in_units=3, use_bias=False, prefix="net_")
+        >>> net.initialize()
+        >>> with net.register_op_hook(lambda name, op, array: print(name, op, array.shape)):
+        ...     y = net(np.ones((4, 3)))
+        net.matmul0_output matmul (4, 2)
+        """
+        return OpHook(self, callback, monitor_all)
 
     def __repr__(self) -> str:
         """Return the class and, indented, the children."""
@@ -388,6 +422,36 @@ class Block:
             device=device,
         )
 
+    def save(self, prefix: str | os.PathLike[str]) -> None:
+        """Write the structure to ``prefix-model.json`` and the parameters to ``prefix-model.params``.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from forerun.gluon import nn
+        >>> first, second = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
+        >>> first.initialize("ones")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first.save(os.path.join(folder, "net"))
+        ...     second.load(os.path.join(folder, "net"))
+        >>> second.weight.data()[0]
+        array([1., 1., 1.])
+        """
+        from forerun.gluon._structure import write_structure
+
+        self.save_parameters(f"{os.fspath(prefix)}-model.params")
+        write_structure(self, f"{os.fspath(prefix)}-model.json")
+
+    def load(self, prefix: str | os.PathLike[str]) -> None:
+        """Read the parameters that :meth:`save` wrote for a block of the same structure.
+
+        The classes of the blocks, their children and their parameters are compared first.
+        """
+        from forerun.gluon._structure import check_structure
+
+        check_structure(self, f"{os.fspath(prefix)}-model.json")
+        self.load_parameters(f"{os.fspath(prefix)}-model.params")
+
     def load_dict(
         self,
         param_dict: Mapping[str, ndarray],
@@ -466,7 +530,10 @@ class Block:
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, inputs)
-        output = self.forward(*inputs, **named)
+        if self._op_hooks:
+            output = watched(self, list(self._op_hooks.values()), lambda: self.forward(*inputs, **named))
+        else:
+            output = self.forward(*inputs, **named)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, inputs, output)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from forerun import _forerun
 from forerun._capturing import thread
-from forerun._forerun import Captured, is_detached, ndarray
+from forerun._forerun import Captured, Device, dtype, is_detached, ndarray
 from forerun.gluon._watched import Incomparable, Watched, changed, watch
 from forerun.gluon.block import Block
 from forerun.gluon.functions import F
@@ -68,6 +69,19 @@ def _restore(form: Any, arrays: Sequence[ndarray]) -> Any:
     return form.value
 
 
+# Why a capture fails, if nothing else is known.
+UNREPEATABLE = "it reads a value, writes into its inputs, or computes gradients"
+
+
+class _Recorded(NamedTuple):
+    """A capture if there is one, the result of the call, the structure of the result, and what prevents a replay."""
+
+    captured: Captured | None
+    result: Any
+    form: Any
+    obstacle: str | None
+
+
 class _Trace:
     """A captured computation, the structure of its result, and when it was last replayed."""
 
@@ -118,6 +132,8 @@ class HybridBlock(Block):
         # Values that may change without notice, and how often they did since the last replay.
         self._watched: list[Watched] = []
         self._changes = 0
+        # The structure, shapes, dtypes and devices of the inputs that were captured last.
+        self._example: tuple[Any, list[tuple[tuple[int, ...], dtype, Device]]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit captures: a copy has its own arrays."""
@@ -137,6 +153,126 @@ class HybridBlock(Block):
         self._plain = None
         self._traced_at = -1
         super().hybridize(active, **flags)
+
+    def optimize_for(self, x: Any, *inputs: Any, backend: str | None = None, clear: bool = False, **flags: Any) -> Any:
+        """Capture the computation for these inputs, and return its result.
+
+        Parameters
+        ----------
+        x, *inputs
+            The inputs.
+        backend
+            ``None``: the engine itself fuses and plans ops. There are no other backends.
+        clear
+            Whether to drop earlier captures.
+        **flags
+            Accepted for compatibility with MXNet, as in :meth:`hybridize`.
+
+        Examples
+        --------
+        >>> from forerun import np
+        >>> from forerun.gluon import nn
+        >>> net = nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.optimize_for(np.ones((4, 3))).shape
+        (4, 2)
+        """
+        if backend:
+            raise ValueError(f"optimize_for: there is no backend {backend!r}; the engine needs none")
+        if clear or not self._active:
+            self.hybridize(True, **flags)
+        # The first call may initialise parameters, and is not captured then.
+        self(x, *inputs)
+        return self(x, *inputs)
+
+    def infer_type(self, *inputs: Any) -> None:
+        """Change the dtype of the parameters to that of the first float input, as :meth:`cast` does.
+
+        Examples
+        --------
+        >>> from forerun import np
+        >>> from forerun.gluon import nn
+        >>> net = nn.Dense(2, in_units=3)
+        >>> net.infer_type(np.ones((4, 3), "float16"))
+        >>> net.weight
+        Parameter weight (shape=(2, 3), dtype=float16)
+        """
+        found: dict[int, tuple[int, ndarray]] = {}
+        _flatten(inputs, found)
+        for _, array in found.values():
+            if array.dtype.kind == "f":
+                self.cast(array.dtype)
+                return
+        raise ValueError(f"infer_type: {type(self).__name__} got no float array")
+
+    def infer_shape(self, *inputs: Any) -> None:
+        """Set the shapes of all parameters, the children's included, from inputs. No parameter is initialised.
+
+        Examples
+        --------
+        >>> from forerun import np
+        >>> from forerun.gluon import nn
+        >>> net = nn.HybridSequential()
+        >>> net.add(nn.Dense(4), nn.Dense(2))
+        >>> net.infer_shape(np.ones((8, 3)))
+        >>> net[0].weight.shape, net[1].weight.shape
+        ((4, 3), (2, 4))
+        """
+        if any(not parameter._known() for parameter in self._reg_params.values()):
+            super().infer_shape(*inputs)
+        from forerun.gluon._inference import infer_shapes
+
+        infer_shapes(self, inputs)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        epoch: int = 0,
+        remove_amp_cast: bool = True,
+        *,
+        inputs: Sequence[Any] | None = None,
+        batch_axis: int | Sequence[int | None] | None = 0,
+    ) -> tuple[str, str]:
+        """Write the computation and the parameters to files that :class:`SymbolBlock` and Rust programs run.
+
+        The block is traced in prediction mode: dropout does nothing, and batch normalisation uses its running
+        statistics. ``docs/export.md`` describes the files, ``path-symbol.json`` and ``path-0000.params``.
+
+        Parameters
+        ----------
+        path
+            The beginning of the names of the files.
+        epoch
+            The number in the name of the parameter file.
+        remove_amp_cast
+            Accepted for compatibility with MXNet. Ignored.
+        inputs
+            Example inputs. Without them the block must have been hybridized and called.
+        batch_axis
+            The axis of the inputs along which the batch size may change, or one for each input, or ``None`` for fixed
+            shapes. A single axis applies to the inputs whose extent there equals that of the first input. If the
+            computation does not allow other batch sizes, a warning names the line, and the shapes are fixed.
+
+        Returns
+        -------
+        tuple
+            The names of the two files.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from forerun import gluon, np
+        >>> net = gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize("ones")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     symbol, params = net.export(os.path.join(folder, "net"), inputs=[np.ones((4, 3))])
+        ...     again = gluon.SymbolBlock.imports(symbol, ["data"], params)
+        >>> again(np.ones((1, 3)))
+        array([[3., 3.]])
+        """
+        from forerun.gluon._export import export
+
+        return export(self, os.fspath(path), epoch, inputs, batch_axis)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Replay the capture, or call ``forward``."""
@@ -191,7 +327,9 @@ class HybridBlock(Block):
         if any(not parameter._data for parameter in self.collect_params().values()):
             return False
         self._traced_at = epoch.now
-        hooked = [block for block in self._blocks() if block._forward_hooks or block._forward_pre_hooks]
+        hooked = [
+            block for block in self._blocks() if block._forward_hooks or block._forward_pre_hooks or block._op_hooks
+        ]
         if hooked:
             self._stay_plain(f"{type(hooked[0]).__name__} has hooks, which see every call")
         else:
@@ -213,8 +351,8 @@ class HybridBlock(Block):
             warnings.warn(f"{type(self).__name__} is not captured: {why}", stacklevel=4)
         self._plain = why
 
-    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
-        """Call ``forward`` and keep the submitted ops if they can be replayed."""
+    def _record(self, form: Any, arrays: list[ndarray]) -> _Recorded:
+        """Call ``forward`` and capture the submitted ops."""
         result: Any = None
         result_form: Any = None
         opaque: str | None = None
@@ -234,12 +372,17 @@ class HybridBlock(Block):
             captured, _ = _forerun.capture(function, arrays)
         finally:
             thread.capturing = False
-        obstacle = thread.obstacle or opaque
+        return _Recorded(captured, result, result_form, thread.obstacle or opaque)
+
+    def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
+        """Call ``forward`` and keep the submitted ops if they can be replayed."""
+        self._example = (form, [(array.shape, array.dtype, array.device) for array in arrays])
+        captured, result, result_form, obstacle = self._record(form, arrays)
         if captured is None and obstacle is None:
             if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):
                 # It is unknown which of them was read. The next call may be captured.
                 return result
-            obstacle = "it reads a value, writes into its inputs, or computes gradients"
+            obstacle = UNREPEATABLE
         if obstacle is not None:
             self._stay_plain(obstacle)
         elif captured is not None and self._traced_at == epoch.now and self._watch():

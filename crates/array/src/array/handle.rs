@@ -113,7 +113,7 @@ impl Array {
     }
 
     /// An id of the cell, unique while a handle to it lives.
-    pub(crate) fn cell_id(&self) -> usize {
+    pub fn cell_id(&self) -> usize {
         self.cell.as_ptr() as usize
     }
 

@@ -12,35 +12,56 @@ use crate::runtime::recipe::Recipe;
 use crate::runtime::submit::{SubmitInput, submit, submit_write};
 use crate::runtime::window::window;
 use forerun_base::{Error, ErrorKind, Loc, Result};
-use forerun_plan::Meta;
+use forerun_plan::{Meta, Signature};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where an array comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Slot {
+/// Where an array of a captured program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CapturedSlot {
+    /// An input of the program.
     Input(usize),
+    /// An array that existed before: see [`CapturedProgram::outside`].
     Outside(usize),
+    /// The result of the step with this number among those that make a new array.
     Result(usize),
 }
 
-/// An array as a step refers to it.
+/// An array as a step of a captured program refers to it.
 #[derive(Clone)]
-struct Place {
-    slot: Slot,
-    meta: Arc<Meta>,
-    offset: u64,
-    detached: bool,
+pub struct CapturedPlace {
+    /// Where it comes from.
+    pub slot: CapturedSlot,
+    /// Its dtype and layout.
+    pub meta: Arc<Meta>,
+    /// The position of its first element in the array that it is a view of.
+    pub offset: u64,
+    /// Whether no gradient flows back through it.
+    pub detached: bool,
+}
+
+/// A step of a captured program.
+pub struct CapturedStep<'a> {
+    /// Op, metas and attributes.
+    pub signature: &'a Signature,
+    /// The inputs.
+    pub operands: &'a [CapturedPlace],
+    /// Scalars in the computation dtype, offsets, random keys.
+    pub immediates: [u64; 2],
+    /// The array that it writes; `None` if it makes a new one.
+    pub writes: Option<CapturedSlot>,
+    /// The user's line.
+    pub loc: Loc,
 }
 
 struct Step {
     recipe: Arc<Recipe>,
-    operands: Vec<Place>,
+    operands: Vec<CapturedPlace>,
     immediates: [u64; 2],
     /// The cell it writes; `None` for a new array.
-    writes: Option<Place>,
+    writes: Option<CapturedPlace>,
     loc: Loc,
     /// Results that no later step reads.
     last_use_of: Vec<usize>,
@@ -52,7 +73,7 @@ pub struct CapturedProgram {
     outside: Vec<Array>,
     /// Shared with the windows of the threads that replay it, until the records they submitted are done.
     steps: Arc<Vec<Step>>,
-    outputs: Vec<Place>,
+    outputs: Vec<CapturedPlace>,
     results: usize,
 }
 
@@ -60,7 +81,7 @@ pub struct CapturedProgram {
 struct SegmentBuilder {
     /// Every array seen, inputs first, kept alive so that no other array gets its cell meanwhile.
     kept: Vec<Array>,
-    slots: HashMap<usize, Slot>,
+    slots: HashMap<usize, CapturedSlot>,
     outside: Vec<Array>,
     steps: Vec<Step>,
     results: usize,
@@ -70,17 +91,22 @@ struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    fn place(&mut self, array: &Array) -> Place {
+    fn place(&mut self, array: &Array) -> CapturedPlace {
         let known = self.slots.get(&array.cell_id()).copied();
         let slot = known.unwrap_or_else(|| {
             self.outside.push(array.plain_base());
-            let slot = Slot::Outside(self.outside.len() - 1);
+            let slot = CapturedSlot::Outside(self.outside.len() - 1);
             self.slots.insert(array.cell_id(), slot);
             slot
         });
         // Each replay decides whether its inputs are detached.
-        let given = matches!(slot, Slot::Input(i) if self.kept[i].is_detached());
-        Place { slot, meta: array.meta().share(), offset: array.offset(), detached: array.is_detached() && !given }
+        let given = matches!(slot, CapturedSlot::Input(i) if self.kept[i].is_detached());
+        CapturedPlace {
+            slot,
+            meta: array.meta().share(),
+            offset: array.offset(),
+            detached: array.is_detached() && !given,
+        }
     }
 }
 
@@ -96,13 +122,13 @@ impl Observer for Capture {
         let operands = note.inputs.iter().map(|x| draft.place(x)).collect();
         let writes = note.in_place.then(|| draft.place(&note.target.base()));
         match &writes {
-            Some(Place { slot: Slot::Input(i), .. }) => {
+            Some(CapturedPlace { slot: CapturedSlot::Input(i), .. }) => {
                 draft.unfit = true;
                 draft.written.push(*i);
             }
             Some(_) => {}
             None => {
-                let slot = Slot::Result(draft.results);
+                let slot = CapturedSlot::Result(draft.results);
                 draft.slots.insert(note.target.cell_id(), slot);
                 draft.results += 1;
                 draft.kept.push(note.target.base());
@@ -136,7 +162,7 @@ impl Capture {
         let mut draft = SegmentBuilder::default();
         for (i, input) in inputs.iter().enumerate() {
             // If two inputs share a cell, reads cannot be attributed to one of them.
-            draft.unfit |= draft.slots.insert(input.cell_id(), Slot::Input(i)).is_some();
+            draft.unfit |= draft.slots.insert(input.cell_id(), CapturedSlot::Input(i)).is_some();
             draft.kept.push(input.clone());
         }
         let metas = inputs.iter().map(|x| x.meta().share()).collect();
@@ -163,7 +189,7 @@ impl Capture {
         if draft.unfit {
             return None;
         }
-        let outputs: Vec<Place> = outputs.iter().map(|y| draft.place(y)).collect();
+        let outputs: Vec<CapturedPlace> = outputs.iter().map(|y| draft.place(y)).collect();
         note_last_uses(&mut draft.steps, &outputs, draft.results);
         Some(CapturedProgram {
             inputs: self.inputs.clone(),
@@ -176,10 +202,10 @@ impl Capture {
 }
 
 /// Drops results as early as the function itself would have, because values without handles can be fused or dropped.
-fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
+fn note_last_uses(steps: &mut [Step], outputs: &[CapturedPlace], results: usize) {
     let mut needed = vec![false; results];
     for place in outputs {
-        if let Slot::Result(r) = place.slot {
+        if let CapturedSlot::Result(r) = place.slot {
             needed[r] = true;
         }
     }
@@ -190,8 +216,8 @@ fn note_last_uses(steps: &mut [Step], outputs: &[Place], results: usize) {
             made
         });
         let read = step.operands.iter().chain(&step.writes).filter_map(|p| match p.slot {
-            Slot::Result(r) => Some(r),
-            Slot::Input(_) | Slot::Outside(_) => None,
+            CapturedSlot::Result(r) => Some(r),
+            CapturedSlot::Input(_) | CapturedSlot::Outside(_) => None,
         });
         for r in own.into_iter().chain(read) {
             if !needed[r] {
@@ -239,14 +265,40 @@ impl CapturedProgram {
         Ok(self.outputs.iter().map(|p| self.at(p, &inputs, &results)).collect())
     }
 
-    fn at(&self, place: &Place, inputs: &[Array], results: &[Option<Array>]) -> Array {
+    fn at(&self, place: &CapturedPlace, inputs: &[Array], results: &[Option<Array>]) -> Array {
         let array = match place.slot {
-            Slot::Input(i) => &inputs[i],
-            Slot::Outside(i) => &self.outside[i],
-            Slot::Result(i) => results[i].as_ref().expect("a result is kept until its last use"),
+            CapturedSlot::Input(i) => &inputs[i],
+            CapturedSlot::Outside(i) => &self.outside[i],
+            CapturedSlot::Result(i) => results[i].as_ref().expect("a result is kept until its last use"),
         };
         let seen = array.view_as(&place.meta, place.offset);
         if place.detached { seen.detach() } else { seen }
+    }
+
+    /// Dtype, layout and device of each input.
+    pub fn inputs(&self) -> &[Arc<Meta>] {
+        &self.inputs
+    }
+
+    /// The arrays that existed before the capture and that the steps read or write.
+    pub fn outside(&self) -> &[Array] {
+        &self.outside
+    }
+
+    /// The steps, in order.
+    pub fn steps(&self) -> impl Iterator<Item = CapturedStep<'_>> {
+        self.steps.iter().map(|step| CapturedStep {
+            signature: &step.recipe.signature,
+            operands: &step.operands,
+            immediates: step.immediates,
+            writes: step.writes.as_ref().map(|place| place.slot),
+            loc: step.loc,
+        })
+    }
+
+    /// The arrays that a replay returns.
+    pub fn outputs(&self) -> &[CapturedPlace] {
+        &self.outputs
     }
 
     /// The number of ops.

@@ -141,6 +141,12 @@ pub fn arange(start: Scalar, stop: Scalar, step: Scalar, dtype: Option<DType>, l
     fill(FillKind::Arange, &[count as usize], dtype, words, loc)
 }
 
+/// `count` elements `start`, `start + step`, ...; both are rounded to float64 for float dtypes, and to int64 for others.
+pub fn arange_of(start: Scalar, step: Scalar, count: usize, dtype: DType, loc: Loc) -> Result<Array> {
+    let in_dtype = if dtype.kind() >= Kind::Float { DType::F64 } else { DType::I64 };
+    fill(FillKind::Arange, &[count], dtype, [start, step].map(|number| number.to_bits(in_dtype)), loc)
+}
+
 /// Ones on the k-th diagonal.
 pub fn eye(n: usize, m: usize, k: isize, dtype: DType, loc: Loc) -> Result<Array> {
     fill(FillKind::Eye, &[n, m], dtype, [k as i64 as u64, 0], loc)

@@ -28,7 +28,7 @@ pub use advanced::{copy_where, count, get_rows, getitem, nonzero, put, setitem, 
 pub use at::at;
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
 pub(crate) use create::redraw;
-pub use create::{arange, empty, eye, from_host, full, normal, uniform};
+pub use create::{arange, arange_of, empty, eye, from_host, full, normal, uniform};
 pub use foreign::from_device;
 pub use forerun_ops::List;
 pub use forerun_ops::convolution::Window;
@@ -43,7 +43,7 @@ pub use parts::{diagonal, flip, join, repeat, roll, swapaxes, tile, without};
 pub use pointwise::{cast, clip, copy, pointwise};
 pub use product::{dot, matmul, sum_of_products};
 pub use recurrent::{RecurrentBegin, RecurrentOptions, RecurrentResult, RecurrentWeights, recurrent};
-pub use reduce::{all, any, count_nonzero, mean, norm, reduce, std, var};
+pub use reduce::{all, any, count_nonzero, mean, norm, reduce, reduce_unrounded, std, var};
 pub use routine::{has_kernel, routine, routine_encoded};
 pub use shape::{broadcast_to, concatenate, expand_dims, index, reshape, squeeze, stack, transpose, view_as};
 pub use slice::{HostElement, from_bytes, from_slice};

@@ -22,19 +22,32 @@ pub fn reduce(kind: ReduceKind, x: &Array, axes: Option<&[isize]>, keepdims: boo
     if x.dtype().kind() == Kind::Complex {
         return complex::reduce_parts(kind, x, mask, keepdims, loc);
     }
+    let (reduced, result) = submit_reduction(kind, x, mask, keepdims, loc)?;
+    narrowed(reduced, result, loc)
+}
+
+/// The same for real numbers, without the conversion of the result: it has the dtype in which the kernel reduces.
+pub fn reduce_unrounded(kind: ReduceKind, x: &Array, mask: u32, keepdims: bool, loc: Loc) -> Result<Array> {
+    if x.dtype().kind() == Kind::Complex {
+        let text = format!("not defined for {}", x.dtype());
+        return Err(Error::new(ErrorKind::Type, text).in_op(Op::Reduce(kind).name()));
+    }
+    submit_reduction(kind, x, mask, keepdims, loc).map(|(reduced, _)| reduced)
+}
+
+/// Submits a reduction; returns it in the dtype that the kernel reduces in, and the dtype that callers expect.
+fn submit_reduction(kind: ReduceKind, x: &Array, mask: u32, keepdims: bool, loc: Loc) -> Result<(Array, DType)> {
+    let shape = x.extents();
     let key = (Op::Reduce(kind).code(), [x.meta().id, mask as u64, keepdims as u64]);
     // SAFETY: the calling thread owns this window, and inference does not access it.
     let owner = unsafe { window().owner() };
     let (recipe, result) = owner.recipe(key, || {
         let (compute, result, out) = infer::reduce(kind, x.dtype(), shape, mask, keepdims)?;
-        // The kernel returns the dtype that it reduces in.
-        let made = if result.carrier() == compute { compute } else { result };
-        let out = Meta::dense(made, out, x.device());
+        let out = Meta::dense(infer::reduced_dtype(compute, result), out, x.device());
         let attrs = Attrs::Reduce { mask, compute };
         Ok::<_, Error>((Recipe::of(Signature::of(Op::Reduce(kind), &[x.meta()], attrs, &out)), result))
     })?;
-    let reduced = submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc);
-    narrowed(reduced, result, loc)
+    Ok((submit(recipe, &[SubmitInput::Array(x)], [0; 2], loc), result))
 }
 
 /// The array, converted to another dtype if needed.

@@ -70,6 +70,13 @@ pub fn swap_stream(stream: Option<[u64; 2]>) -> Option<[u64; 2]> {
     std::mem::replace(&mut unsafe { window.owner() }.random.own, stream)
 }
 
+/// Where this thread's stream stands, as [`swap_stream`] takes it.
+pub fn stream_position() -> [u64; 2] {
+    let window = window();
+    // SAFETY: the calling thread owns this window, and no other reference to the owner's part is alive.
+    unsafe { window.owner() }.random.draw(window.number, 0)
+}
+
 /// The start of the stream of a seed. Its key differs from those of all threads.
 pub fn stream_of(seed: u64) -> [u64; 2] {
     [mix(mix(seed) ^ 0x6f77_6e20_7374_7265), 0]

@@ -254,6 +254,28 @@ pub(crate) fn encode_named(declared: &[Attribute], named: &[(&str, Value)]) -> R
     Ok(encoded)
 }
 
+/// Decodes attributes into named values; `None` if the integers do not encode them. Omits absent optional ones.
+pub(crate) fn decode_named(declared: &[Attribute], encoded: &[i64]) -> Option<Vec<(&'static str, Value)>> {
+    let mut from = encoded.iter();
+    let mut named = Vec::with_capacity(declared.len());
+    for Attribute { name, kind } in declared {
+        let value = match kind {
+            AttributeKind::Axis | AttributeKind::Integer => Value::Int(i64::decode(&mut from)?),
+            AttributeKind::Flag => Value::Bool(bool::decode(&mut from)?),
+            AttributeKind::Float => Value::Float(f64::decode(&mut from)?),
+            AttributeKind::OptionalFloat => match Option::<f64>::decode(&mut from)? {
+                Some(number) => Value::Float(number),
+                None => continue,
+            },
+            AttributeKind::Integers => Value::Ints(List::<i64>::decode(&mut from)?.into_vec()),
+            AttributeKind::Floats => Value::Floats(List::<f64>::decode(&mut from)?.into_vec()),
+            AttributeKind::Other(_) => return None,
+        };
+        named.push((*name, value));
+    }
+    from.next().is_none().then_some(named)
+}
+
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "attributes are declared public")]
 mod tests {
@@ -296,6 +318,12 @@ mod tests {
         let shares = List::from_slice(&[0.5]);
         let every = Every { axis: 1, flag: false, places: List::from_slice(&[7, 8]), end: None, shares };
         assert_eq!(encode_named(Every::LIST, &named).unwrap(), every.encode());
+        for every in [every.clone(), Every { end: Some(2.5), flag: true, ..every }] {
+            let decoded = decode_named(Every::LIST, &every.encode()).unwrap();
+            assert_eq!(decoded.len(), 4 + every.end.is_some() as usize);
+            assert_eq!(encode_named(Every::LIST, &decoded).unwrap(), every.encode());
+            assert_eq!(decode_named(Every::LIST, &every.encode()[1..]), None);
+        }
         let text = |named: &[(&str, Value)]| encode_named(Every::LIST, named).unwrap_err().to_string();
         assert_eq!(text(&named[..1]), "attribute axis is missing");
         assert_eq!(text(&[("along", Value::Int(0))]), "unexpected attribute along");

@@ -1,6 +1,6 @@
 //! The declaration of routine families, and the enum of all routines generated from them.
 
-use super::attributes::{Attribute, AttributeKind, Encoded, Value, encode_named};
+use super::attributes::{Attribute, AttributeKind, Encoded, Value, decode_named, encode_named};
 use super::backward::{ComplexGradient, Flows, GradientBuilder};
 use crate::family::Routine;
 use crate::gradient::Needs;
@@ -255,6 +255,11 @@ impl Routine {
     /// Encodes attributes that are passed by name. Flags and optional attributes may be omitted.
     pub fn encode(self, named: &[(&str, Value)]) -> Result<Encoded> {
         encode_named(self.attributes(), named).map_err(|e| e.in_op(self.name()))
+    }
+
+    /// Decodes attributes into named values, as [`Self::encode`] takes them; `None` if the integers do not encode them.
+    pub fn decode(self, encoded: &[i64]) -> Option<Vec<(&'static str, Value)>> {
+        decode_named(self.attributes(), encoded)
     }
 
     /// The axis that the routine works along, if any.
