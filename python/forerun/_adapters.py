@@ -428,8 +428,8 @@ def savez(file: Any, *args: ArrayLike, **kwargs: ArrayLike) -> None:
     >>> from forerun import np, npx
     >>> path = os.path.join(tempfile.mkdtemp(), "arrays.npz")
     >>> npx.savez(path, x=np.ones(2))
-    >>> npx.load(path)["x"]
-    array([1., 1.])
+    >>> len(npx.load(path))
+    1
     """
     from forerun import np
 

@@ -1,7 +1,7 @@
 //! Restoring: after a failed write only that write is lost.
 
 use forerun::memory::memory_stats;
-use forerun::nn::rules::{Preparation, WeightUpdate};
+use forerun::nn::rules::{Preparation, SgdRule, WeightUpdate};
 use forerun::runtime::{Mode, cancel_pending, engine};
 use forerun::{Array, Beyond, DType, ErrorKind, Index, Loc, arange, full, ones, ops, wait_all};
 use std::sync::{Mutex, MutexGuard};
@@ -171,8 +171,17 @@ fn a_failed_update_leaves_weights_and_states() {
         let preparation = Preparation { rescale: 1.0, clip: None };
         let step = |grad: &Array| {
             let (weights, gradients): (&[&Array], &[&Array]) = (&[&weight], &[grad]);
-            let update = WeightUpdate { weights, gradients, rates: &[0.5], decays: &[0.1], preparation };
-            update.sgd(Some(&[&momentum]), 0.9, None, Loc::caller()).unwrap();
+            let update = WeightUpdate {
+                weights,
+                gradients,
+                states: &[vec![&momentum]],
+                rates: &[0.5],
+                decays: &[0.1],
+                counts: &[1],
+                adapts: None,
+                preparation,
+            };
+            update.apply(&SgdRule { momentum: 0.9, velocity: false }, Loc::caller()).unwrap();
         };
         step(&ones(&[n]));
         let good = (values(&weight), values(&momentum));

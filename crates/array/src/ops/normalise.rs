@@ -115,7 +115,7 @@ pub fn group_norm(x: &Array, gamma: &Array, beta: &Array, groups: usize, eps: f6
     let t = Terms { op: "group_norm", loc };
     let shape = x.shape();
     t.axis(&shape, 1)?;
-    if groups == 0 || shape[1] % groups != 0 {
+    if groups == 0 || !shape[1].is_multiple_of(groups) {
         return Err(t.value(format!("{groups} groups do not divide the channels of {shape}")));
     }
     let (gamma, beta) = (t.lay("gamma", gamma, &shape, 1)?, t.lay("beta", beta, &shape, 1)?);
