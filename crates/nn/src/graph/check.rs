@@ -37,7 +37,7 @@ pub(crate) struct ArrayUse {
 
 /// An operand of a step.
 pub(crate) enum StepOperand {
-    Array(ArrayUse),
+    Array(Box<ArrayUse>),
     Number(Scalar),
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum StepOp {
     Concat { axis: isize },
     Take { axis: isize, mode: Beyond },
     ScatterAdd { axis: isize, mode: Beyond },
-    Update(Layout, u64),
+    Update(Box<Layout>, u64),
     Full(Scalar),
     Arange { start: Scalar, step: Scalar },
     Eye { diagonal: isize },
@@ -226,7 +226,7 @@ impl At {
             match operand {
                 Operand::Array(reference) => {
                     let (found, (dtype, shape)) = self.array_use(reference, arrays)?;
-                    operands.push(StepOperand::Array(found));
+                    operands.push(StepOperand::Array(Box::new(found)));
                     given.push((dtype, shape));
                     types.push(ArgType::Array(dtype, shape));
                 }
@@ -371,7 +371,7 @@ impl At {
             }
             ArgType::Scalar(_) => {}
         }
-        Ok(StepOp::Update(layout, offset))
+        Ok(StepOp::Update(Box::new(layout), offset))
     }
 }
 

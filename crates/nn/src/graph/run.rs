@@ -129,7 +129,7 @@ fn submit_step(step: &Step, arrays: &[Option<Array>], loc: Loc) -> Result<Array>
         StepOp::ScatterAdd { axis, mode } => ops::scatter_add(given[0], given[1], given[2], *axis, *mode, loc),
         StepOp::Update(layout, offset) => {
             let written = ops::copy(given[0], loc)?;
-            ops::assign(&ops::view_as(&written, *layout, *offset)?, args[1], loc)?;
+            ops::assign(&ops::view_as(&written, **layout, *offset)?, args[1], loc)?;
             Ok(written)
         }
         StepOp::Full(value) => ops::full(shape, *value, dtype, loc),
