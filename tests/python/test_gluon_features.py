@@ -212,6 +212,17 @@ class Nested(gluon.HybridBlock):
         return self.tied(self.body(self.body(x)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_summary_of_a_hybridized_block_is_quiet_and_leaves_it_captured(capsys: pytest.CaptureFixture[str]) -> None:
+    net = ready()
+    net.hybridize()
+    x = np.ones((3, 3))
+    net.summary(x)
+    assert "Dense-2" in capsys.readouterr().out
+    assert numpy.array_equal(net(x).asnumpy(), net(x).asnumpy())
+    assert net._traces
+
+
 def test_the_summary_has_the_form_of_gluon(capsys: pytest.CaptureFixture[str]) -> None:
     net = Nested()
     net.initialize()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from forerun._capturing import thread
 from forerun._forerun import ndarray
 
 if TYPE_CHECKING:
@@ -39,10 +40,13 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
         if id(layer) not in handles:
             handles[id(layer)] = layer.register_forward_hook(note)
 
+    # Within a capture, hybridized blocks run as plain ones, without a warning about the hooks.
+    capturing, thread.capturing = thread.capturing, True
     try:
         block.apply(watch)
         block(*inputs)
     finally:
+        thread.capturing = capturing
         for handle in handles.values():
             handle.detach()
     ruler = "-" * (sum(_WIDTHS) + 2)
