@@ -8,17 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from forerun import _npy
 from forerun._convert import to_array
 from forerun._elements import has_numpy
 from forerun._forerun import default_float, from_numpy, ndarray
 from forerun._forerun import dtype as _dtype
-from forerun._npz import EMPTY, MAGIC, NpzFile
 from forerun._readers import Source, remaining
 from forerun._refused import refused
 from forerun._types import ArrayLike, DTypeLike
+
+if TYPE_CHECKING:
+    from forerun._npz import NpzFile
 
 __all__ = ["genfromtxt", "load", "loadtxt", "save", "savez", "savez_compressed"]
 
@@ -120,12 +122,15 @@ def load(file: FileLike) -> Any:
         opened = stack.enter_context(open(file, "rb"))
         made = _load(opened, f"load: {os.fspath(file)}", opened.close)
         # An archive closes its file itself.
-        if isinstance(made, NpzFile):
+        if not isinstance(made, ndarray):
             stack.pop_all()
         return made
 
 
 def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarray | NpzFile:
+    # Importing the standard library's archives takes a third of the time of importing this package.
+    from forerun._npz import EMPTY, MAGIC, NpzFile
+
     left = remaining(file)
     # Only a seekable file can be an archive.
     if left is not None:
