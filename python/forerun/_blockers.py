@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
     """How long it took, planning included."""
 
 
-# Not a dataclass: importing those takes a fifth of the time of importing this package.
+# Not a dataclass, because `dataclasses` is slow to import.
 class Blocker(SimpleNamespace):
     """All waits of one call at one line. Times are in seconds."""
 

@@ -128,7 +128,7 @@ def load(file: FileLike) -> Any:
 
 
 def _load(file: BinaryIO, where: str, close: Callable[[], None] | None) -> ndarray | NpzFile:
-    # Importing the standard library's archives takes a third of the time of importing this package.
+    # Imported here, because the standard library's archives are slow to import.
     from forerun._npz import EMPTY, MAGIC, NpzFile
 
     left = remaining(file)
