@@ -159,6 +159,7 @@ def test_two_devices_work_at_once(run: Run) -> None:
 def test_blockers_give_the_time_that_a_device_takes(run: Run) -> None:
     """A step is two commands in order on one lane: the product, and the copy of one element."""
     program = """
+        import time
         import forerun
         from forerun import np, npx
 
@@ -166,17 +167,19 @@ def test_blockers_give_the_time_that_a_device_takes(run: Run) -> None:
         x = np.ones((8, 8), ctx=npx.gpu(0))
         npx.waitall()
         forerun.reset_blockers()
+        start = time.perf_counter()
         for step in range(12):
             x = x @ w
-            loss = x[0, 0].item()                   # line 11
+            loss = x[0, 0].item()                   # line 13
+        elapsed = time.perf_counter() - start
         assert loss == 0.5**12
         npx.waitall()
         first = forerun.blockers()[0]
-        expected = 12 * 2 * 0.018
-        assert (first.line, first.call, first.count) == (11, "item", 12), first
-        assert (first.longest.op, first.longest.op_line) == ("matmul", 10), first
-        assert abs(first.time - expected) <= 0.1 * expected, (first.time, expected)
-        assert abs(first.parked - expected) <= 0.1 * expected, (first.parked, expected)
+        commands = 12 * 2 * 0.018
+        assert (first.line, first.call, first.count) == (13, "item", 12), first
+        assert (first.longest.op, first.longest.op_line) == ("matmul", 12), first
+        # A busy machine makes each step longer, so the upper bound is what the loop took.
+        assert 0.9 * commands <= first.parked <= first.time <= elapsed, (commands, first, elapsed)
         """
     passes(run, program, tries=3, FORERUN_SIM_LATENCY_US="18000", FORERUN_ENGINE="async")
 
