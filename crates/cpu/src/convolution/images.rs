@@ -69,6 +69,9 @@ pub(crate) fn scratch(g: &Geometry, transposed: bool, threads: usize) -> usize {
     // Images and weight exist once; sums, lists and factors once per thread.
     let sums = all(&[MANY * 2, 64]).saturating_add(all(&[RUN.max(taps), 64]));
     let own = sums.saturating_add(all(&[g.batch.min(MANY), spots, 2]).min(all(&[MANY * 2, 4])));
+    // Convolutions with few output channels keep the sums of an image where the result cannot hold them.
+    let pixels: usize = if transposed { g.input } else { g.output }.iter().product();
+    let own = own.saturating_add(all(&[to.min(16), pixels]));
     images
         .saturating_mul(2)
         .saturating_add(weight)
@@ -123,7 +126,7 @@ impl<'a, E: Stored> Images<'a, E> {
     ) {
         let g = &self.geometry;
         let (from_channels, to_channels) = self.channels();
-        if to_channels * 4 <= V::LANES && (self.transposed || g.stride[2] == 1) {
+        if self.has_few_channels(V::LANES) {
             return self.run_few::<S, V>(set, to, team);
         }
         let (pixels, plane) = (self.pixels(), self.phases.padded.plane());

@@ -86,46 +86,85 @@ fn each<E: Pixel>(kind: Pooling, args: &Args<'_>, team: &dyn Team) {
     let target = Shared(to.as_mut_ptr());
     let (windows, divides, isa) = (&windows, pool.divisor > 0, args.isa);
     team.split(windows.outer.div_ceil(together), &|piece| {
-        for image in piece * together..windows.outer.min((piece + 1) * together) {
-            // SAFETY: no other task writes this image of the result.
-            let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(image * to_size), to_size) };
-            let from = &first[image * from_size..(image + 1) * from_size];
-            let keys = if kind == Pooling::Max || kind == Pooling::MaxBack {
-                &keys[image * large..(image + 1) * large]
-            } else {
-                from
-            };
-            let work = Image { kind, windows, from, keys, to, divides };
-            by_set!(isa, set => set.vectorize(work));
-        }
+        let images = piece * together..windows.outer.min((piece + 1) * together);
+        // SAFETY: no other task writes these images of the result.
+        let to =
+            unsafe { std::slice::from_raw_parts_mut(target.get().add(images.start * to_size), images.len() * to_size) };
+        let from = &first[images.start * from_size..images.end * from_size];
+        let keys = match kind {
+            Pooling::Max | Pooling::MaxBack => &keys[images.start * large..images.end * large],
+            Pooling::Average | Pooling::AverageBack => from,
+        };
+        let work = Images { kind, windows, from, keys, to, images: images.len(), divides };
+        by_set!(isa, set => set.vectorize(work));
     });
 }
 
-/// One image: with all of its channels if they are the last axis, otherwise one channel.
-struct Image<'a, E> {
+/// The images of a task.
+struct Images<'a, E> {
     kind: Pooling,
     windows: &'a Windows,
     from: &'a [E],
     keys: &'a [E],
     to: &'a mut [E],
+    images: usize,
     divides: bool,
 }
 
-impl<E: Pixel> Work for Image<'_, E> {
+impl<E: Pixel> Work for Images<'_, E> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
-        match (self.kind, self.windows.inner) {
-            (Pooling::Max, 1) if std::ptr::eq(self.from, self.keys) => self.max_rows(),
-            (Pooling::Max, 1) => self.max::<1>(),
-            (Pooling::Max, _) => self.max::<0>(),
-            (Pooling::MaxBack, 1) => self.max_back::<1>(),
-            (Pooling::MaxBack, _) => self.max_back::<0>(),
-            (Pooling::Average, 1) => self.average_rows(),
-            (Pooling::Average, _) => self.average(),
-            (Pooling::AverageBack, 1) => self.average_back_rows(),
-            (Pooling::AverageBack, _) => self.average_back(),
+        let (kind, windows) = (self.kind, self.windows);
+        let (from, keys, to) =
+            (self.from.len() / self.images, self.keys.len() / self.images, self.to.len() / self.images);
+        let mut shares = Shares { divides: self.divides, rows: 0, each: Vec::new() };
+        let is_max_of_itself = std::ptr::eq(self.from, self.keys);
+        for (i, to) in self.to.chunks_exact_mut(to).enumerate() {
+            let (from, keys) = (&self.from[i * from..(i + 1) * from], &self.keys[i * keys..(i + 1) * keys]);
+            let image = Image { windows, from, keys, to };
+            match (kind, windows.inner) {
+                (Pooling::Max, 1) if is_max_of_itself => image.max_rows(),
+                (Pooling::Max, 1) => image.max::<1>(),
+                (Pooling::Max, _) => image.max::<0>(),
+                (Pooling::MaxBack, 1) => image.max_back::<1>(),
+                (Pooling::MaxBack, _) => image.max_back::<0>(),
+                (Pooling::Average, 1) => image.average_rows(&mut shares),
+                (Pooling::Average, _) => image.average(&mut shares),
+                (Pooling::AverageBack, 1) => image.average_back_rows(&mut shares),
+                (Pooling::AverageBack, _) => image.average_back(&mut shares),
+            }
         }
+    }
+}
+
+/// One image: with all of its channels if they are the last axis, otherwise one channel.
+struct Image<'a, E> {
+    windows: &'a Windows,
+    from: &'a [E],
+    keys: &'a [E],
+    to: &'a mut [E],
+}
+
+/// The factors of the sums of a row of windows.
+struct Shares<T> {
+    divides: bool,
+    /// The number of rows of input that the windows cover; 0 before the first row of windows.
+    rows: usize,
+    each: Vec<T>,
+}
+
+impl<T: Copy> Shares<T> {
+    /// The factors for windows that cover these spans of the other axes.
+    #[inline(always)]
+    fn of<E: Pixel<Wide = T>>(&mut self, d: Span, h: Span, row: &[Span]) -> &[T] {
+        let rows = d.count * h.count;
+        if rows != self.rows {
+            self.rows = rows;
+            self.each.clear();
+            self.each.extend(row.iter().map(|w| E::inverse(if self.divides { rows * w.count } else { 1 })));
+        }
+        &self.each
     }
 }
 
@@ -196,20 +235,15 @@ impl<E: Pixel> Image<'_, E> {
         sums.write(self.to);
     }
 
-    /// The factor of the sum of a window.
     #[inline(always)]
-    fn share(&self, [d, h, w]: Box3) -> E::Wide {
-        E::inverse(if self.divides { d.count * h.count * w.count } else { 1 })
-    }
-
-    #[inline(always)]
-    fn average(self) {
+    fn average(self, shares: &mut Shares<E::Wide>) {
         let ([_, height, width], inner) = (self.windows.input, self.windows.inner);
         let mut line = vec![E::Wide::default(); inner];
         let mut made = 0;
         for d in &self.windows.spans[0] {
             for h in &self.windows.spans[1] {
-                for w in &self.windows.spans[2] {
+                let shares = shares.of::<E>(*d, *h, &self.windows.spans[2]);
+                for (w, share) in self.windows.spans[2].iter().zip(shares) {
                     line.fill(E::Wide::default());
                     for d in d.begin..d.end {
                         for h in h.begin..h.end {
@@ -221,9 +255,8 @@ impl<E: Pixel> Image<'_, E> {
                             }
                         }
                     }
-                    let share = self.share([*d, *h, *w]);
                     for (to, sum) in self.to[made..made + inner].iter_mut().zip(&line) {
-                        *to = E::round(*sum * share);
+                        *to = E::round(*sum * *share);
                     }
                     made += inner;
                 }
@@ -232,21 +265,21 @@ impl<E: Pixel> Image<'_, E> {
     }
 
     #[inline(always)]
-    fn average_back(self) {
+    fn average_back(self, shares: &mut Shares<E::Wide>) {
         let ([_, height, width], inner) = (self.windows.input, self.windows.inner);
         let mut sums = Sums::new(self.to.len());
         let mut from = 0;
         for d in &self.windows.spans[0] {
             for h in &self.windows.spans[1] {
-                for w in &self.windows.spans[2] {
-                    let share = self.share([*d, *h, *w]);
+                let shares = shares.of::<E>(*d, *h, &self.windows.spans[2]);
+                for (w, share) in self.windows.spans[2].iter().zip(shares) {
                     let grad = &self.from[from..from + inner];
                     for d in d.begin..d.end {
                         for h in h.begin..h.end {
                             for w in w.begin..w.end {
                                 let at = ((d * height + h) * width + w) * inner;
                                 for (sum, grad) in sums.0[at..at + inner].iter_mut().zip(grad) {
-                                    *sum = *sum + grad.widen() * share;
+                                    *sum = *sum + grad.widen() * *share;
                                 }
                             }
                         }
@@ -262,8 +295,8 @@ impl<E: Pixel> Image<'_, E> {
 impl<E: Pixel> Image<'_, E> {
     /// The offsets of the rows that a window covers.
     #[inline(always)]
-    fn rows(&self, d: Span, h: Span) -> impl Iterator<Item = usize> + use<E> {
-        let [_, height, width] = self.windows.input;
+    fn rows(windows: &Windows, d: Span, h: Span) -> impl Iterator<Item = usize> + use<E> {
+        let [_, height, width] = windows.input;
         (d.begin..d.end).flat_map(move |d| (h.begin..h.end).map(move |h| (d * height + h) * width))
     }
 
@@ -275,7 +308,7 @@ impl<E: Pixel> Image<'_, E> {
         let mut made = 0;
         for d in &self.windows.spans[0] {
             for h in &self.windows.spans[1] {
-                for (i, first) in self.rows(*d, *h).enumerate() {
+                for (i, first) in Self::rows(self.windows, *d, *h).enumerate() {
                     for (most, x) in line.iter_mut().zip(&self.from[first..first + width]) {
                         let x = x.widen();
                         *most = if i == 0 || is_larger(x, *most) { x } else { *most };
@@ -291,24 +324,36 @@ impl<E: Pixel> Image<'_, E> {
         }
     }
 
+    /// Whether the windows of a row are adjacent pairs of pixels.
+    fn has_pairs(&self) -> bool {
+        self.windows.spans[2].iter().enumerate().all(|(i, w)| (w.begin, w.end) == (2 * i, 2 * i + 2))
+    }
+
     /// The mean of each window of adjacent pixels, in the same way.
     #[inline(always)]
-    fn average_rows(self) {
-        let width = self.windows.input[2];
+    fn average_rows(self, shares: &mut Shares<E::Wide>) {
+        let (width, row, pairs) = (self.windows.input[2], &self.windows.spans[2], self.has_pairs());
         let mut line = vec![E::Wide::default(); width];
-        let mut made = 0;
+        let mut to = self.to.chunks_exact_mut(row.len());
         for d in &self.windows.spans[0] {
             for h in &self.windows.spans[1] {
                 line.fill(E::Wide::default());
-                for first in self.rows(*d, *h) {
+                for first in Self::rows(self.windows, *d, *h) {
                     for (sum, x) in line.iter_mut().zip(&self.from[first..first + width]) {
                         *sum = *sum + x.widen();
                     }
                 }
-                for w in &self.windows.spans[2] {
-                    let sum = line[w.begin..w.end].iter().fold(E::Wide::default(), |sum, x| sum + *x);
-                    self.to[made] = E::round(sum * self.share([*d, *h, *w]));
-                    made += 1;
+                let to = to.next().into_iter().flatten().zip(shares.of::<E>(*d, *h, row));
+                if pairs {
+                    // Pairs of known size become vector instructions.
+                    for ((to, share), pair) in to.zip(line.as_chunks::<2>().0) {
+                        *to = E::round((E::Wide::default() + pair[0] + pair[1]) * *share);
+                    }
+                } else {
+                    for ((to, share), w) in to.zip(row) {
+                        let sum = line[w.begin..w.end].iter().fold(E::Wide::default(), |sum, x| sum + *x);
+                        *to = E::round(sum * *share);
+                    }
                 }
             }
         }
@@ -317,19 +362,26 @@ impl<E: Pixel> Image<'_, E> {
     /// The gradient of adjacent pixels: expands the gradients of a row of windows once and adds them to every row that
     /// the windows cover.
     #[inline(always)]
-    fn average_back_rows(self) {
-        let width = self.windows.input[2];
+    fn average_back_rows(self, shares: &mut Shares<E::Wide>) {
+        let (width, row, pairs) = (self.windows.input[2], &self.windows.spans[2], self.has_pairs());
         let mut sums = Sums::new(self.to.len());
         let mut line = vec![E::Wide::default(); width];
-        let mut from = self.from.iter();
+        let mut from = self.from.chunks_exact(row.len());
         for d in &self.windows.spans[0] {
             for h in &self.windows.spans[1] {
                 line.fill(E::Wide::default());
-                for (w, grad) in self.windows.spans[2].iter().zip(&mut from) {
-                    let grad = grad.widen() * self.share([*d, *h, *w]);
-                    line[w.begin..w.end].iter_mut().for_each(|sum| *sum = *sum + grad);
+                let from = from.next().into_iter().flatten().zip(shares.of::<E>(*d, *h, row));
+                if pairs {
+                    for ((grad, share), pair) in from.zip(line.as_chunks_mut::<2>().0) {
+                        *pair = [E::Wide::default() + grad.widen() * *share; 2];
+                    }
+                } else {
+                    for ((grad, share), w) in from.zip(row) {
+                        let grad = grad.widen() * *share;
+                        line[w.begin..w.end].iter_mut().for_each(|sum| *sum = *sum + grad);
+                    }
                 }
-                for first in self.rows(*d, *h) {
+                for first in Self::rows(self.windows, *d, *h) {
                     for (sum, grad) in sums.0[first..first + width].iter_mut().zip(&line) {
                         *sum = *sum + *grad;
                     }
