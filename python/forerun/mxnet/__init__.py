@@ -21,6 +21,7 @@ from typing import Any as _Any
 from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
+from forerun.gluon import metric
 from forerun.mxnet import device, numpy, random, util
 from forerun.mxnet import device as context
 from forerun.mxnet import numpy as np
@@ -63,6 +64,7 @@ __all__ = [
     "initializer",
     "install",
     "lr_scheduler",
+    "metric",
     "np",
     "npx",
     "num_gpus",

@@ -22,6 +22,7 @@ _MODULES = {
     "initializer": "forerun.init",
     "optimizer": "forerun.optimizer",
     "lr_scheduler": "forerun.lr_scheduler",
+    "metric": "forerun.gluon.metric",
     "context": "forerun.mxnet.device",
     "device": "forerun.mxnet.device",
     "random": "forerun.mxnet.random",

@@ -28,7 +28,8 @@ def _above(pred: ndarray, threshold: Any) -> ndarray:
         threshold = on_device_of(pred, threshold)
     elif not isinstance(threshold, (int, float)):
         raise ValueError(f"threshold: a number or an array is needed, not {type(threshold).__name__}")
-    return pred > threshold
+    above: ndarray = pred > threshold
+    return above
 
 
 @alias("acc")
@@ -323,8 +324,8 @@ class BinaryAccuracy(EvalMetric):
 class MCC(_Counts):
     """Matthews' correlation coefficient of two classes.
 
-    This is ``(tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))``, where factors of 0 count as 1.
-    Labels and predictions are those of a binary :class:`F1`.
+    This is ``(tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))``, where factors
+    of 0 count as 1. Labels and predictions are those of a binary :class:`F1`.
 
     Examples
     --------

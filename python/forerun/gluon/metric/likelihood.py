@@ -63,7 +63,8 @@ class CrossEntropy(EvalMetric):
             if label.size * classes != pred.size:
                 raise ValueError(f"{self.name}: labels {label.shape} do not fit predictions {pred.shape}")
             rows = np.moveaxis(pred, self.axis, -1).reshape(-1, classes)
-            label, count = label.reshape(-1).astype("int64"), label.size
+            label = label.reshape(-1).astype("int64")
+            count: Any = label.size
             counted = None
             if self.ignore_label is not None:
                 counted = label != self.ignore_label

@@ -224,8 +224,8 @@ class PearsonCorrelation(EvalMetric):
             arrived = [on_device_of(self._moments[0], each) for each in (*means, *sums)]
             ex, ey = arrived[0] - self._moments[0], arrived[1] - self._moments[1]
             between = self._count * count / total
-            grown = (ex * (count / total), ey * (count / total))
-            grown += (arrived[2] + ex * ex * between, arrived[3] + ey * ey * between, arrived[4] + ex * ey * between)
+            grown = [ex * (count / total), ey * (count / total)]
+            grown += [arrived[2] + ex * ex * between, arrived[3] + ey * ey * between, arrived[4] + ex * ey * between]
             self._moments = tuple(old + new for old, new in zip(self._moments, grown, strict=True))
             self._count = total
             self.num_inst += 1

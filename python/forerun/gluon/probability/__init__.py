@@ -21,7 +21,7 @@ from __future__ import annotations
 import typing as _typing
 
 from forerun._missing import module_getattr as _module_getattr
-from forerun.gluon.probability import block, constraint, distributions, transformation
+from forerun.gluon.probability import block, distributions, transformation
 from forerun.gluon.probability.block import *  # noqa: F403
 from forerun.gluon.probability.distributions import *  # noqa: F403
 from forerun.gluon.probability.transformation import *  # noqa: F403

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from forerun import np, npx
 from forerun._forerun import ndarray
 
@@ -25,7 +23,7 @@ def softplus(x: ndarray) -> ndarray:
     return npx.activation(x, "softrelu")
 
 
-def xlogy(x: Any, y: ndarray) -> ndarray:
+def xlogy(x: ndarray, y: ndarray) -> ndarray:
     """Return ``x * log(y)``, and 0 where ``x`` is 0; so is the gradient of ``y`` there."""
     return x * np.log(np.where(x == 0, 1.0, y))
 

@@ -311,6 +311,7 @@ def _to_interval(constraint: Any) -> Transformation:
     return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 
 
+_kind: type[Constraint]
 for _map in (biject_to, transform_to):
     _map.register(Real, lambda _: ComposeTransform([]))
     for _kind in (Positive, NonNegative):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from forerun import np, npx
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.gluon.probability._numeric import clip_prob, softplus
 from forerun.gluon.probability.constraint import IntegerInterval, Interval, Real, Simplex
-from forerun.gluon.probability.distributions.distribution import Odds
+from forerun.gluon.probability.distributions.distribution import Constraints, Odds
 from forerun.np._common import broadcast
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
@@ -20,8 +21,8 @@ class _Classes(Odds):
     """The base of distributions over classes, whose probabilities lie along the last axis."""
 
     _binary = False
-    _parameter_dims = {"prob": 1, "logit": 1}
-    arg_constraints = {"prob": Simplex(), "logit": Real()}
+    _parameter_dims: ClassVar[Mapping[str, int]] = {"prob": 1, "logit": 1}
+    arg_constraints: ClassVar[Constraints] = {"prob": Simplex(), "logit": Real()}
 
     def __init__(
         self,
@@ -74,9 +75,7 @@ class Categorical(_Classes):
 
     has_enumerate_support = True
 
-    def __init__(
-        self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(0, validate_args, prob, logit, num_events)
 
     @property
@@ -124,9 +123,7 @@ class OneHotCategorical(_Classes):
     has_enumerate_support = True
     support = Simplex()
 
-    def __init__(
-        self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(1, validate_args, prob, logit, num_events)
 
     def log_prob(self, value: ArrayLike) -> ndarray:
@@ -248,7 +245,7 @@ class RelaxedBernoulli(Odds):
 
     has_grad = True
     support = Interval(0, 1)
-    arg_constraints = {"prob": Interval(0, 1), "logit": Real()}
+    arg_constraints: ClassVar[Constraints] = {"prob": Interval(0, 1), "logit": Real()}
     T: ndarray
 
     def __init__(self, T: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:

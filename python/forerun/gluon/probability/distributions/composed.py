@@ -157,7 +157,8 @@ class TransformedDistribution(Distribution):
             x = transform.inv(y)
             total = total - sum_last(transform.log_det_jacobian(x, y), self.event_dim - transform.event_dim)
             y = x
-        return total + sum_last(self._base_dist.log_prob(y), self.event_dim - self._base_dist.event_dim)
+        found: ndarray = total + sum_last(self._base_dist.log_prob(y), self.event_dim - self._base_dist.event_dim)
+        return found
 
     def _sign(self) -> Any:
         """Return -1 where the transformations reverse the order, and 1 elsewhere."""
@@ -171,7 +172,8 @@ class TransformedDistribution(Distribution):
         x = to_array(value)
         for transform in reversed(self._transforms):
             x = transform.inv(x)
-        return self._sign() * (self._base_dist.cdf(x) - 0.5) + 0.5
+        found: ndarray = self._sign() * (self._base_dist.cdf(x) - 0.5) + 0.5
+        return found
 
     def icdf(self, value: ArrayLike) -> ndarray:
         """Return the value up to which samples have a probability."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun import np, npx
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.gluon.probability.constraint import Interval, Positive, Real
-from forerun.gluon.probability.distributions.distribution import Distribution, ExponentialFamily
+from forerun.gluon.probability.distributions.distribution import Constraints, Distribution, ExponentialFamily
 
 __all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "Normal", "Uniform"]
 
@@ -37,7 +37,7 @@ class Normal(ExponentialFamily):
 
     has_grad = True
     support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
     loc: ndarray
     scale: ndarray
 
@@ -99,7 +99,7 @@ class Laplace(Distribution):
 
     has_grad = True
     support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
     loc: ndarray
     scale: ndarray
 
@@ -157,7 +157,7 @@ class Cauchy(Distribution):
 
     has_grad = True
     support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
     loc: ndarray
     scale: ndarray
 
@@ -214,7 +214,7 @@ class Gumbel(Distribution):
 
     has_grad = True
     support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
     loc: ndarray
     scale: ndarray
 
@@ -270,7 +270,7 @@ class Uniform(Distribution):
     """
 
     has_grad = True
-    arg_constraints = {"low": Real(), "high": Real()}
+    arg_constraints: ClassVar[Constraints] = {"low": Real(), "high": Real()}
     low: ndarray
     high: ndarray
 
@@ -318,7 +318,7 @@ class _Half(Distribution):
 
     has_grad = True
     support = Positive()
-    arg_constraints = {"scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"scale": Positive()}
     _whole: type[Normal] | type[Cauchy]
     scale: ndarray
 

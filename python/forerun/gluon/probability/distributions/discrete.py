@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun import np, npx
 from forerun._forerun import ndarray
@@ -17,7 +17,7 @@ from forerun.gluon.probability.constraint import (
     Positive,
     Real,
 )
-from forerun.gluon.probability.distributions.distribution import ExponentialFamily, Odds
+from forerun.gluon.probability.distributions.distribution import Constraints, ExponentialFamily, Odds
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
 
@@ -40,7 +40,7 @@ class Bernoulli(Odds, ExponentialFamily):
     """
 
     support = Boolean()
-    arg_constraints = {"prob": Interval(0, 1), "logit": Real()}
+    arg_constraints: ClassVar[Constraints] = {"prob": Interval(0, 1), "logit": Real()}
 
     def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(0, validate_args, prob, logit)
@@ -88,7 +88,7 @@ class Binomial(Odds):
     array(0.375)
     """
 
-    arg_constraints = {"prob": Interval(0, 1), "logit": Real()}
+    arg_constraints: ClassVar[Constraints] = {"prob": Interval(0, 1), "logit": Real()}
 
     def __init__(self, n: float = 1, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         if n < 0 or n % 1 != 0:
@@ -143,7 +143,7 @@ class Geometric(Odds):
     """
 
     support = NonNegativeInteger()
-    arg_constraints = {"prob": Interval(0, 1), "logit": Real()}
+    arg_constraints: ClassVar[Constraints] = {"prob": Interval(0, 1), "logit": Real()}
 
     def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(0, validate_args, prob, logit)
@@ -191,7 +191,7 @@ class NegativeBinomial(Odds):
     """
 
     support = NonNegativeInteger()
-    arg_constraints = {"n": GreaterThanEq(0), "prob": Interval(0, 1), "logit": Real()}
+    arg_constraints: ClassVar[Constraints] = {"n": GreaterThanEq(0), "prob": Interval(0, 1), "logit": Real()}
     n: ndarray
 
     def __init__(self, n: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
@@ -235,7 +235,7 @@ class Poisson(ExponentialFamily):
     """
 
     support = NonNegativeInteger()
-    arg_constraints = {"rate": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"rate": Positive()}
     rate: ndarray
 
     def __init__(self, rate: Any = 1.0, validate_args: bool | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from forerun import _forerun, np, npx
 from forerun._convert import floating, to_array
@@ -16,6 +16,7 @@ from forerun.np._drawing import Draw, extents
 
 __all__ = ["Distribution", "ExponentialFamily"]
 
+Constraints: TypeAlias = "Mapping[str, Constraint]"
 _Self = TypeVar("_Self", bound="Distribution")
 
 
@@ -39,7 +40,7 @@ class Distribution:
     has_grad: bool = False
     has_enumerate_support: bool = False
     event_dim: int = 0
-    arg_constraints: ClassVar[Mapping[str, Constraint]] = {}
+    arg_constraints: ClassVar[Constraints] = {}
     # The number of dimensions of a sample's parameter; 0 if not listed.
     _parameter_dims: ClassVar[Mapping[str, int]] = {}
     _validate_args: bool = False
@@ -210,7 +211,7 @@ class Odds(Distribution):
             return self.logit
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _logs(self, hits: Any, misses: Any) -> ndarray:
+    def _logs(self, hits: ndarray, misses: ndarray) -> ndarray:
         """Return ``hits * log(prob) + misses * log(1 - prob)``, of which a term with the factor 0 is 0."""
         if "logit" in self._given:
             return -hits * softplus(-self.logit) - misses * softplus(self.logit)

@@ -14,7 +14,7 @@ from forerun.gluon.probability.distributions.categorical import Categorical, One
 from forerun.gluon.probability.distributions.composed import Independent
 from forerun.gluon.probability.distributions.continuous import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
 from forerun.gluon.probability.distributions.discrete import Bernoulli, Binomial, Geometric, Poisson
-from forerun.gluon.probability.distributions.distribution import Distribution
+from forerun.gluon.probability.distributions.distribution import Distribution, Odds
 from forerun.gluon.probability.distributions.multivariate_normal import MultivariateNormal
 from forerun.gluon.probability.distributions.positive import Beta, Dirichlet, Exponential, Gamma, Pareto
 
@@ -80,7 +80,7 @@ def empirical_kl(p: Distribution, q: Distribution, n_samples: int = 1) -> ndarra
     return (p.log_prob(samples) - q.log_prob(samples)).mean(axis=0)
 
 
-def _normal(p: Any, q: Any) -> ndarray:
+def _normal(p: Normal | HalfNormal, q: Normal | HalfNormal) -> ndarray:
     ratio = np.square(p.scale / q.scale)
     return 0.5 * (ratio + np.square((p.loc - q.loc) / q.scale) - 1 - np.log(ratio))
 
@@ -90,12 +90,12 @@ register_kl(HalfNormal, HalfNormal)(_normal)
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Any, q: Any) -> ndarray:
+def _bernoulli(p: Odds, q: Odds) -> ndarray:
     return xlogy(p.prob, p.prob / q.prob) + xlogy(1 - p.prob, (1 - p.prob) / (1 - q.prob))
 
 
 @register_kl(Binomial, Binomial)
-def _binomial(p: Any, q: Any) -> ndarray:
+def _binomial(p: Binomial, q: Binomial) -> ndarray:
     if p.n > q.n:
         return np.full_like(p.prob + q.prob, math.inf)
     if p.n < q.n:
@@ -105,58 +105,58 @@ def _binomial(p: Any, q: Any) -> ndarray:
 
 @register_kl(Categorical, Categorical)
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _categorical(p: Any, q: Any) -> ndarray:
+def _categorical(p: Categorical | OneHotCategorical, q: Categorical | OneHotCategorical) -> ndarray:
     return (p.prob * (p._log_probs() - q._log_probs())).sum(axis=-1)
 
 
 @register_kl(Uniform, Uniform)
-def _uniform(p: Any, q: Any) -> ndarray:
+def _uniform(p: Uniform, q: Uniform) -> ndarray:
     outside = (q.low > p.low) | (q.high < p.high)
     return np.where(outside, math.inf, np.log((q.high - q.low) / (p.high - p.low)))
 
 
 @register_kl(Cauchy, Cauchy)
-def _cauchy(p: Any, q: Any) -> ndarray:
+def _cauchy(p: Cauchy, q: Cauchy) -> ndarray:
     return np.log((np.square(p.scale + q.scale) + np.square(p.loc - q.loc)) / (4 * p.scale * q.scale))
 
 
 @register_kl(Laplace, Laplace)
-def _laplace(p: Any, q: Any) -> ndarray:
+def _laplace(p: Laplace, q: Laplace) -> ndarray:
     ratio, apart = p.scale / q.scale, np.abs(p.loc - q.loc)
     return ratio * np.exp(-apart / p.scale) + apart / q.scale - np.log(ratio) - 1
 
 
 @register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> ndarray:
+def _poisson(p: Poisson, q: Poisson) -> ndarray:
     return p.rate * np.log(p.rate / q.rate) - p.rate + q.rate
 
 
 @register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> ndarray:
+def _geometric(p: Geometric, q: Geometric) -> ndarray:
     return _bernoulli(p, q) / p.prob
 
 
 @register_kl(Exponential, Exponential)
-def _exponential(p: Any, q: Any) -> ndarray:
+def _exponential(p: Exponential, q: Exponential) -> ndarray:
     ratio = p.scale / q.scale
     return ratio - 1 - np.log(ratio)
 
 
 @register_kl(Pareto, Pareto)
-def _pareto(p: Any, q: Any) -> ndarray:
+def _pareto(p: Pareto, q: Pareto) -> ndarray:
     ratio = q.alpha / p.alpha
     finite = q.alpha * np.log(p.scale / q.scale) - np.log(ratio) + ratio - 1
     return np.where(p.scale < q.scale, math.inf, finite)
 
 
 @register_kl(Gumbel, Gumbel)
-def _gumbel(p: Any, q: Any) -> ndarray:
+def _gumbel(p: Gumbel, q: Gumbel) -> ndarray:
     ratio, apart = p.scale / q.scale, (p.loc - q.loc) / q.scale
     return apart - np.log(ratio) + _EULER * (ratio - 1) + np.exp(npx.gammaln(1 + ratio) - apart) - 1
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Any, q: Any) -> ndarray:
+def _gamma(p: Gamma, q: Gamma) -> ndarray:
     ratio = p.scale / q.scale
     shapes = npx.gammaln(q.shape) - npx.gammaln(p.shape) + (p.shape - q.shape) * npx.digamma(p.shape)
     return shapes - q.shape * np.log(ratio) + p.shape * (ratio - 1)
@@ -165,24 +165,22 @@ def _gamma(p: Any, q: Any) -> ndarray:
 def _dirichlet_kl(p: list[ndarray], q: list[ndarray], add: Callable[[list[ndarray]], ndarray]) -> ndarray:
     """Return the divergence of Dirichlet distributions, from terms that ``add`` sums over the classes."""
     whole, other = add(p), add(q)
-    terms = [
-        npx.gammaln(b) - npx.gammaln(a) + (a - b) * npx.digamma(a) for a, b in zip(p, q, strict=True)
-    ]
+    terms = [npx.gammaln(b) - npx.gammaln(a) + (a - b) * npx.digamma(a) for a, b in zip(p, q, strict=True)]
     return npx.gammaln(whole) - npx.gammaln(other) + add(terms) + (other - whole) * npx.digamma(whole)
 
 
 @register_kl(Beta, Beta)
-def _beta(p: Any, q: Any) -> ndarray:
+def _beta(p: Beta, q: Beta) -> ndarray:
     return _dirichlet_kl([p.alpha, p.beta], [q.alpha, q.beta], lambda terms: terms[0] + terms[1])
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Any, q: Any) -> ndarray:
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> ndarray:
     return _dirichlet_kl([p.alpha], [q.alpha], lambda terms: terms[0].sum(axis=-1))
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate_normal(p: Any, q: Any) -> ndarray:
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> ndarray:
     spread = np.trace(np.matmul(q.precision, p.cov), axis1=-2, axis2=-1)
     apart = np.expand_dims(q.loc - p.loc, -1)
     square = (apart * np.matmul(q.precision, apart)).sum(axis=(-2, -1))
@@ -190,38 +188,38 @@ def _multivariate_normal(p: Any, q: Any) -> ndarray:
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Any, q: Any) -> ndarray:
+def _independent(p: Independent, q: Independent) -> ndarray:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("kl_divergence: not defined for a different number of independent dimensions")
     return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 @register_kl(Uniform, Normal)
-def _uniform_normal(p: Any, q: Any) -> ndarray:
+def _uniform_normal(p: Uniform, q: Normal) -> ndarray:
     square = np.square(p.high - p.low) / 12 + np.square((p.high + p.low) / 2 - q.loc)
     return np.log(math.sqrt(2 * math.pi) * q.scale / (p.high - p.low)) + 0.5 * square / np.square(q.scale)
 
 
 @register_kl(Uniform, Gumbel)
-def _uniform_gumbel(p: Any, q: Any) -> ndarray:
+def _uniform_gumbel(p: Uniform, q: Gumbel) -> ndarray:
     share = q.scale / (p.high - p.low)
     low, high = (p.low - q.loc) / q.scale, (p.high - q.loc) / q.scale
     return np.log(share) + 0.5 * (low + high) + share * (np.exp(-low) - np.exp(-high))
 
 
 @register_kl(Exponential, Normal)
-def _exponential_normal(p: Any, q: Any) -> ndarray:
+def _exponential_normal(p: Exponential, q: Normal) -> ndarray:
     square = np.square(p.scale) + np.square(p.scale - q.loc)
     return np.log(math.sqrt(2 * math.pi) * q.scale / p.scale) - 1 + 0.5 * square / np.square(q.scale)
 
 
 @register_kl(Exponential, Gumbel)
-def _exponential_gumbel(p: Any, q: Any) -> ndarray:
+def _exponential_gumbel(p: Exponential, q: Gumbel) -> ndarray:
     ratio, shift = q.scale / p.scale, q.loc / q.scale
     return np.log(ratio) - 1 - shift + np.exp(shift) * ratio / (ratio + 1) + 1 / ratio
 
 
 @register_kl(Exponential, Gamma)
-def _exponential_gamma(p: Any, q: Any) -> ndarray:
+def _exponential_gamma(p: Exponential, q: Gamma) -> ndarray:
     ratio = p.scale / q.scale
     return ratio - 1 - q.shape * np.log(ratio) + npx.gammaln(q.shape) + (q.shape - 1) * _EULER

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun import np
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.gluon.probability.constraint import LowerCholesky, PositiveDefinite, Real
-from forerun.gluon.probability.distributions.distribution import Distribution
+from forerun.gluon.probability.distributions.distribution import Constraints, Distribution
 
 __all__ = ["MultivariateNormal"]
 
@@ -37,13 +38,13 @@ class MultivariateNormal(Distribution):
 
     has_grad = True
     support = Real()
-    arg_constraints = {
+    arg_constraints: ClassVar[Constraints] = {
         "loc": Real(),
         "cov": PositiveDefinite(),
         "precision": PositiveDefinite(),
         "scale_tril": LowerCholesky(),
     }
-    _parameter_dims = {"loc": 1, "cov": 2, "precision": 2, "scale_tril": 2}
+    _parameter_dims: ClassVar[Mapping[str, int]] = {"loc": 1, "cov": 2, "precision": 2, "scale_tril": 2}
     loc: ndarray
 
     def __init__(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from forerun import np, npx
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 from forerun.gluon.probability._numeric import clip_prob, epsilon, xlogy
 from forerun.gluon.probability.constraint import GreaterThanEq, NonNegative, Positive, Real, Simplex, UnitInterval
-from forerun.gluon.probability.distributions.distribution import Distribution, ExponentialFamily
+from forerun.gluon.probability.distributions.distribution import Constraints, Distribution, ExponentialFamily
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma", "Pareto", "StudentT", "Weibull"]
 
@@ -36,7 +37,7 @@ class Exponential(ExponentialFamily):
 
     has_grad = True
     support = NonNegative()
-    arg_constraints = {"scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"scale": Positive()}
     scale: ndarray
 
     def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
@@ -96,7 +97,7 @@ class Weibull(Distribution):
 
     has_grad = True
     support = Positive()
-    arg_constraints = {"concentration": Positive(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"concentration": Positive(), "scale": Positive()}
     concentration: ndarray
     scale: ndarray
 
@@ -157,7 +158,7 @@ class Pareto(Distribution):
     """
 
     has_grad = True
-    arg_constraints = {"alpha": Positive(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"alpha": Positive(), "scale": Positive()}
     alpha: ndarray
     scale: ndarray
 
@@ -219,7 +220,7 @@ class Gamma(ExponentialFamily):
     """
 
     support = Positive()
-    arg_constraints = {"shape": Positive(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"shape": Positive(), "scale": Positive()}
     shape: ndarray
     scale: ndarray
 
@@ -298,7 +299,7 @@ class Beta(ExponentialFamily):
     """
 
     support = UnitInterval()
-    arg_constraints = {"alpha": Positive(), "beta": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"alpha": Positive(), "beta": Positive()}
     alpha: ndarray
     beta: ndarray
 
@@ -352,8 +353,8 @@ class Dirichlet(ExponentialFamily):
     """
 
     support = Simplex()
-    arg_constraints = {"alpha": Positive()}
-    _parameter_dims = {"alpha": 1}
+    arg_constraints: ClassVar[Constraints] = {"alpha": Positive()}
+    _parameter_dims: ClassVar[Mapping[str, int]] = {"alpha": 1}
     alpha: ndarray
 
     def __init__(self, alpha: Any, validate_args: bool | None = None) -> None:
@@ -408,7 +409,7 @@ class StudentT(Distribution):
     """
 
     support = Real()
-    arg_constraints = {"df": Positive(), "loc": Real(), "scale": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"df": Positive(), "loc": Real(), "scale": Positive()}
     df: ndarray
     loc: ndarray
     scale: ndarray
@@ -463,7 +464,7 @@ class FisherSnedecor(Distribution):
     """
 
     support = Positive()
-    arg_constraints = {"df1": Positive(), "df2": Positive()}
+    arg_constraints: ClassVar[Constraints] = {"df1": Positive(), "df2": Positive()}
     df1: ndarray
     df2: ndarray
 
