@@ -196,17 +196,18 @@ def test_wrong_arguments_are_named() -> None:
     net, loss = nn.Dense(2), gluon.loss.L2Loss()
     net.initialize()
     trainer = gluon.Trainer(net.collect_params(), "sgd")
-    for options, text in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"loss": "mse"}, "a loss must be a gluon.loss.Loss"),
         ({"train_metrics": "acc"}, "metrics must be metrics"),
         ({"trainer": "sgd"}, "trainer must be a gluon.Trainer"),
         ({"device": "cpu"}, "device must be a device"),
         ({"batch_processor": 1}, "no method fit_batch"),
-    ):
+    ]
+    for options, text in cases:
         with pytest.raises(ValueError, match=text):
-            Estimator(**{"net": net, "loss": loss, "trainer": trainer, **options})
+            Estimator(net, **{"loss": loss, "trainer": trainer, **options})
     estimator = Estimator(net, loss, trainer=trainer)
-    with pytest.raises(ValueError, match="data must be a gluon.data.DataLoader, not list"):
+    with pytest.raises(ValueError, match=r"data must be a gluon\.data\.DataLoader, not list"):
         estimator.fit([np.ones(2)], epochs=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="which is not one of the estimator's metrics"):
         estimator.fit(loader(), epochs=1, event_handlers=[contrib.LoggingHandler(metrics=gluon.metric.MAE())])
