@@ -438,6 +438,7 @@ OWN: dict[str, Callable[[], object]] = {
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
     "gluon.utils.check_sha1": lambda: gluon.utils.check_sha1(__file__, ""),
     "gluon.utils.download": lambda: gluon.utils.download("https://example.com/x", __file__),
+    "gluon.utils.split_rnn_params": lambda: gluon.utils.split_rnn_params(array(32), "rnn_tanh", 1, 2, 4),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }
 # The training step below calls methods of blocks, parameters and trainers; files have their own tests.

@@ -21,6 +21,7 @@ _MODULES = {
     "init": "forerun.init",
     "initializer": "forerun.init",
     "optimizer": "forerun.optimizer",
+    "io": "forerun.mxnet.io",
     "lr_scheduler": "forerun.lr_scheduler",
     "metric": "forerun.gluon.metric",
     "context": "forerun.mxnet.device",
