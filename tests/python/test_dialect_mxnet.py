@@ -279,3 +279,16 @@ def test_packed_parameters_are_split_by_name() -> None:
     assert [*found] == [f"{place}_{name}" for place in ("l0", "r0", "l1", "r1") for name in own]
     assert found["r1_i2h_weight"].shape == (3, 6) and found["l0_i2h_weight"][0].tolist() == [0.0, 1.0]
     assert found["r1_h2h_bias"].tolist() == [size - 3.0, size - 2.0, size - 1.0]
+
+
+def test_cells_infer_shapes_from_the_layer_and_the_inputs() -> None:
+    rnn = gluon.rnn
+    stack = rnn.SequentialRNNCell()
+    stack.add(rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(3)))
+    stack.add(rnn.BidirectionalCell(rnn.GRUCell(3), rnn.GRUCell(3)))
+    stack.infer_shape(0, np.ones((2, 5)), False)
+    shapes = {name: parameter.shape for name, parameter in stack.collect_params().items() if "i2h_weight" in name}
+    assert sorted(shapes.values()) == [(9, 6), (9, 6), (12, 5), (12, 5)]
+    residual = rnn.ResidualCell(rnn.RNNCell(4))
+    residual.infer_shape(0, np.ones((2, 4)), False)
+    assert residual.base_cell.i2h_weight.shape == (4, 4)
