@@ -100,13 +100,19 @@ class EvalMetric:
     ('largest', 3.0)
     """
 
+    # The name if none is given; a class without one needs a name.
+    default_name: str | None = None
+
     def __init__(
         self,
-        name: str,
+        name: str | None = None,
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
+        name = self.default_name if name is None else name
+        if name is None:
+            raise TypeError(f"{type(self).__name__}: a name is needed")
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names

@@ -125,9 +125,9 @@ class _Counts(EvalMetric):
 
     def __init__(
         self,
-        name: str,
-        output_names: Sequence[str] | None,
-        label_names: Sequence[str] | None,
+        name: str | None = None,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
         self.class_type = options.get("class_type", "binary")
@@ -336,13 +336,7 @@ class MCC(_Counts):
     ('mcc', 1.0)
     """
 
-    def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "mcc"
 
     def get(self) -> tuple[Any, Any]:
         """Return the name and the value so far. This waits."""
@@ -375,13 +369,7 @@ class PCC(EvalMetric):
     ('pcc', 1.0)
     """
 
-    def __init__(
-        self,
-        name: str = "pcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "pcc"
 
     def reset(self) -> None:
         """Forget all batches."""

@@ -124,13 +124,7 @@ class Loss(EvalMetric):
     ('loss', 3.0)
     """
 
-    def __init__(
-        self,
-        name: str = "loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "loss"
 
     def update(self, labels: Any, preds: Arrays) -> None:
         """Add a batch."""
@@ -150,10 +144,4 @@ class Torch(Loss):
     ('torch', nan)
     """
 
-    def __init__(
-        self,
-        name: str = "torch",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "torch"

@@ -32,13 +32,7 @@ class MAE(EvalMetric):
     ('mae', 0.5)
     """
 
-    def __init__(
-        self,
-        name: str = "mae",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "mae"
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Add a batch."""
@@ -60,13 +54,7 @@ class MSE(EvalMetric):
     ('mse', 0.375)
     """
 
-    def __init__(
-        self,
-        name: str = "mse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "mse"
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Add a batch."""
@@ -88,13 +76,7 @@ class RMSE(MSE):
     ('rmse', 3.0)
     """
 
-    def __init__(
-        self,
-        name: str = "rmse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "rmse"
 
     def get(self) -> tuple[Any, Any]:
         """Return the name and the value so far. This waits."""
@@ -194,13 +176,7 @@ class PearsonCorrelation(EvalMetric):
     ('pearsonr', 1.0)
     """
 
-    def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    default_name = "pearsonr"
 
     def reset(self) -> None:
         """Forget all batches."""

@@ -16,7 +16,20 @@ __all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "Normal", 
 _EULER = 0.5772156649015329
 
 
-class Normal(ExponentialFamily):
+class _LocationScale(Distribution):
+    """The base of distributions of ``loc + scale * noise``."""
+
+    has_grad = True
+    support = Real()
+    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
+    loc: ndarray
+    scale: ndarray
+
+    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        super().__init__(0, validate_args, loc=loc, scale=scale)
+
+
+class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution.
 
     Parameters
@@ -34,15 +47,6 @@ class Normal(ExponentialFamily):
     >>> probability.Normal(0.0, 1.0).log_prob(0.0)
     array(-0.9189385)
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
-    loc: ndarray
-    scale: ndarray
-
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
-        super().__init__(0, validate_args, loc=loc, scale=scale)
 
     def log_prob(self, value: ArrayLike) -> ndarray:
         """Return the logarithm of the density."""
@@ -80,7 +84,7 @@ class Normal(ExponentialFamily):
         return 0.5 + 0.5 * math.log(2 * math.pi) + np.log(self.scale)
 
 
-class Laplace(Distribution):
+class Laplace(_LocationScale):
     """The Laplace distribution.
 
     Parameters
@@ -96,15 +100,6 @@ class Laplace(Distribution):
     >>> probability.Laplace(0.0, 0.5).pdf(0.0)
     array(1.)
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
-    loc: ndarray
-    scale: ndarray
-
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
-        super().__init__(0, validate_args, loc=loc, scale=scale)
 
     def log_prob(self, value: ArrayLike) -> ndarray:
         """Return the logarithm of the density."""
@@ -138,7 +133,7 @@ class Laplace(Distribution):
         return 1 + np.log(2 * self.scale)
 
 
-class Cauchy(Distribution):
+class Cauchy(_LocationScale):
     """The Cauchy distribution, which has no mean.
 
     Parameters
@@ -154,15 +149,6 @@ class Cauchy(Distribution):
     >>> probability.Cauchy(0.0, 1.0).cdf(1.0)
     array(0.75)
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
-    loc: ndarray
-    scale: ndarray
-
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
-        super().__init__(0, validate_args, loc=loc, scale=scale)
 
     def log_prob(self, value: ArrayLike) -> ndarray:
         """Return the logarithm of the density."""
@@ -195,7 +181,7 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + np.log(self.scale)
 
 
-class Gumbel(Distribution):
+class Gumbel(_LocationScale):
     """The Gumbel distribution, of the largest of many samples.
 
     Parameters
@@ -211,15 +197,6 @@ class Gumbel(Distribution):
     >>> probability.Gumbel(0.0, 1.0).log_prob(0.0)
     array(-1.)
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints: ClassVar[Constraints] = {"loc": Real(), "scale": Positive()}
-    loc: ndarray
-    scale: ndarray
-
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
-        super().__init__(0, validate_args, loc=loc, scale=scale)
 
     def log_prob(self, value: ArrayLike) -> ndarray:
         """Return the logarithm of the density."""
