@@ -12,7 +12,9 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def _stacked(rows: list[Any]) -> Any:
-    """Stack arrays, or the arrays at each position of lists."""
+    """Stack arrays, or the arrays at each position of lists; ``None`` means no outputs."""
+    if rows[0] is None:
+        return []
     if isinstance(rows[0], ndarray):
         return _forerun.stack(rows, 0)
     return [_stacked(list(each)) for each in zip(*rows, strict=True)]
@@ -30,7 +32,9 @@ def _steps(data: Any) -> int:
     return int(data.shape[0])
 
 
-def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> tuple[Any, Any]:
+def foreach(
+    body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
+) -> tuple[Any, Any]:
     """Call a function on each step of the data and the states so far; stack its outputs.
 
     Parameters
@@ -41,6 +45,8 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         An array, or a list of arrays; steps lie along the first axis.
     init_states
         The first states.
+    name
+        Accepted for compatibility with MXNet. Ignored.
 
     Returns
     -------
@@ -63,8 +69,9 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
 def while_loop(
     cond: Callable[..., Any],
     func: Callable[..., tuple[Any, Any]],
-    loop_vars: Sequence[ndarray],
+    loop_vars: Sequence[Any] | ndarray,
     max_iterations: int | None = None,
+    name: str = "while_loop",
 ) -> tuple[Any, Any]:
     """Call a function while a condition on the loop variables holds; stack its outputs.
 
@@ -75,11 +82,13 @@ def while_loop(
     cond
         A function of the loop variables that returns whether to continue.
     func
-        A function of the loop variables that returns outputs and new loop variables.
+        A function of the loop variables that returns outputs, or None, and new loop variables.
     loop_vars
-        The first loop variables.
+        The first loop variables: a list, or one array.
     max_iterations
         The largest number of iterations.
+    name
+        Accepted for compatibility with MXNet. Ignored.
 
     Returns
     -------
@@ -95,15 +104,15 @@ def while_loop(
     if max_iterations is None:
         raise ValueError("while_loop: max_iterations must be given")
     outputs: list[Any] = []
-    variables: Any = list(loop_vars)
+    single = isinstance(loop_vars, ndarray)
+    variables: Any = [loop_vars] if single else list(loop_vars)
     while len(outputs) < max_iterations and bool(cond(*variables)):
         output, variables = func(*variables)
         if isinstance(variables, ndarray):
             variables = [variables]
         outputs.append(output)
-    if not outputs:
-        return [], variables
-    return _padded(_stacked(outputs), max_iterations), variables
+    last = variables[0] if single and len(variables) == 1 else variables
+    return (_padded(_stacked(outputs), max_iterations) if outputs else []), last
 
 
 def _padded(stacked: Any, length: int) -> Any:
@@ -117,7 +126,9 @@ def _padded(stacked: Any, length: int) -> Any:
     return _forerun.concatenate([stacked, zeros], 0)
 
 
-def cond(pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = ()) -> Any:
+def cond(
+    pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = (), name: str = "cond"
+) -> Any:
     """Call one of two functions, depending on a condition, which is read immediately.
 
     Parameters
@@ -128,6 +139,8 @@ def cond(pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any]
         Functions of the inputs.
     inputs
         An array, or a list of arrays.
+    name
+        Accepted for compatibility with MXNet. Ignored.
 
     Examples
     --------

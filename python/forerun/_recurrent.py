@@ -83,7 +83,7 @@ def rnn(
         raise ValueError(f"rnn: data must have the axes step, sequence and input, got shape {x.shape}")
     packed = to_array(parameters, None, x.device)
     directions = 2 if bidirectional else 1
-    weights = _split(packed, mode, x.shape[2], state_size, projection_size or 0, num_layers, directions)
+    weights = split(packed, mode, x.shape[2], state_size, projection_size or 0, num_layers, directions)
     made = _forerun.recurrent(
         x,
         weights,
@@ -106,7 +106,7 @@ def lengths_of(x: ndarray, sequence_length: ArrayLike | None) -> ndarray | None:
     return to_array(sequence_length, None, x.device).astype(int64, copy=False)
 
 
-def _split(
+def split(
     packed: ndarray, mode: str, inputs: int, hidden: int, projection: int, layers: int, directions: int
 ) -> list[list[ndarray]]:
     """Split a vector of parameters into those of each direction of each layer."""

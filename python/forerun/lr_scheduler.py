@@ -119,9 +119,14 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
 
     def _after_warmup(self, num_update: int) -> float:
-        cuts = max(num_update - 1, 0) // self.step
-        # The lower bound applies only after a decrease: a base rate below it is unchanged.
-        return max(self.base_lr * self.factor**cuts, self.stop_factor_lr) if cuts else self.base_lr
+        rate = self.base_lr
+        # Multiplied step by step, as in MXNet: a power would be rounded differently.
+        for _ in range(max(num_update - 1, 0) // self.step):
+            rate *= self.factor
+            # The lower bound applies only after a decrease: a base rate below it is unchanged.
+            if rate <= self.stop_factor_lr or self.factor == 1:
+                return max(rate, self.stop_factor_lr)
+        return rate
 
 
 class MultiFactorScheduler(LRScheduler):

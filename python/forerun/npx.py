@@ -8,6 +8,7 @@ from forerun import (
     _adapters,
     _attention,
     _boxes,
+    _constraints,
     _control,
     _forerun,
     _images,
@@ -28,6 +29,7 @@ from forerun import _npx_random as random
 from forerun._adapters import *  # noqa: F403
 from forerun._attention import *  # noqa: F403
 from forerun._boxes import *  # noqa: F403
+from forerun._constraints import *  # noqa: F403
 from forerun._control import *  # noqa: F403
 from forerun._files import load, save
 from forerun._forerun import Device
@@ -67,6 +69,7 @@ __all__ = [
 __all__ += _adapters.__all__
 __all__ += _attention.__all__
 __all__ += _boxes.__all__
+__all__ += _constraints.__all__
 __all__ += _control.__all__
 __all__ += _images.__all__
 __all__ += _interleaved.__all__

@@ -317,6 +317,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "searchsorted": lambda a, x, right: numpy.searchsorted(a, x, "right" if right else "left"),
     "digitize": lambda a, x, right: numpy.searchsorted(a, x, "left" if right else "right"),
     "groups": groups,
+    "constraint_check": lambda condition, message: condition.all(),
     "group_starts": lambda x, count: numpy.unique(x, return_index=True)[1],
     "row_order": lambda x: numpy.lexsort(x.T[::-1]) if x.shape[1] else numpy.arange(len(x)),
 }

@@ -35,7 +35,7 @@ ROOTS = {
     "np.polynomial": np.polynomial, "np.polynomial.polynomial": np.polynomial.polynomial,
     "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "npx.image": npx.image, "autograd": autograd,
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
-    "gluon.utils": gluon.utils,
+    "gluon.utils": gluon.utils, "gluon.metric": gluon.metric, "gluon.probability": gluon.probability,
 }  # fmt: skip
 # Slots of every object that are unrelated to arrays.
 COMMON = {
@@ -111,7 +111,23 @@ def trained() -> gluon.Trainer:
     return trainer
 
 
+def measured(name: str, **options: Any) -> gluon.metric.EvalMetric:
+    metric = gluon.metric.create(name, **options)
+    labels = np.ones((2,)) if name in ("mcc", "f1") else array(2, 3)
+    metric.update(np.zeros((2,)) if name == "perplexity" else labels, array(2) if labels.ndim == 1 else array(2, 3))
+    return metric
+
+
 REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
+    "gluon.metric.CompositeEvalMetric.get": lambda _: gluon.metric.create([measured("mae")]).get(),
+    "gluon.metric.EvalMetric.get": lambda _: measured("mae").get(),
+    "gluon.metric.EvalMetric.get_name_value": lambda _: measured("mae").get_name_value(),
+    "gluon.metric.F1.get": lambda _: measured("f1").get(),
+    "gluon.metric.MCC.get": lambda _: measured("mcc").get(),
+    "gluon.metric.PCC.get": lambda _: measured("pcc").get(),
+    "gluon.metric.PearsonCorrelation.get": lambda _: measured("pearsonr").get(),
+    "gluon.metric.Perplexity.get": lambda _: measured("perplexity").get(),
+    "gluon.metric.RMSE.get": lambda _: measured("rmse").get(),
     "np.allclose": lambda _: np.allclose(array(2), array(2)),
     "np.array_equal": lambda _: np.array_equal(array(2), array(2)),
     "np.array_equiv": lambda _: np.array_equiv(array(2), array(2)),
@@ -422,6 +438,7 @@ OWN: dict[str, Callable[[], object]] = {
     "gluon.utils.split_data": lambda: gluon.utils.split_data(array(4, 2), 2),
     "gluon.utils.check_sha1": lambda: gluon.utils.check_sha1(__file__, ""),
     "gluon.utils.download": lambda: gluon.utils.download("https://example.com/x", __file__),
+    "gluon.utils.split_rnn_params": lambda: gluon.utils.split_rnn_params(array(32), "rnn_tanh", 1, 2, 4),
     "gluon.utils.split_and_load": lambda: gluon.utils.split_and_load(array(4, 2), [npx.cpu()]),
 }
 # The training step below calls methods of blocks, parameters and trainers; files have their own tests.

@@ -220,3 +220,75 @@ def test_what_lacks_names_the_nearest(name: str, advice: str) -> None:
         getattr(mx, name)
     with pytest.raises(AttributeError, match="'zeros'"):
         np.zeroes  # noqa: B018  (raising is its purpose)
+
+
+def test_iterators_over_arrays() -> None:
+    from forerun.mxnet import io
+
+    data = {"x": np.arange(5.0), "y": np.arange(10.0).reshape(5, 2)}
+
+    def batches(iterator: io.NDArrayIter) -> list[list[float]]:
+        return [batch.data[0].tolist() for batch in iterator]
+
+    padded = io.NDArrayIter(data, np.arange(5), batch_size=2)
+    assert batches(padded) == [[0, 1], [2, 3], [4, 0]] and batches(padded) == []
+    padded.reset()
+    assert [batch.pad for batch in padded] == [0, 0, 1]
+    assert [(each.name, each.shape) for each in padded.provide_data] == [("x", (2,)), ("y", (2, 2))]
+    assert padded.provide_label[0].name == "softmax_label"
+    assert batches(io.NDArrayIter(data, batch_size=2, last_batch_handle="discard")) == [[0, 1], [2, 3]]
+    rolling = io.NDArrayIter(data, batch_size=2, last_batch_handle="roll_over")
+    assert batches(rolling) == [[0, 1], [2, 3]]
+    rolling.reset()
+    assert batches(rolling) == [[4, 0], [1, 2], [3, 4]]
+    shuffled = io.NDArrayIter(np.arange(6.0), np.arange(6.0), batch_size=3, shuffle=True)
+    for batch in shuffled:
+        assert batch.label is not None and batch.data[0].tolist() == batch.label[0].tolist()
+    with pytest.raises(ValueError, match="same number of samples"):
+        io.NDArrayIter(np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match="less than a batch"):
+        io.NDArrayIter(np.ones(3), batch_size=4)
+
+
+def test_loops_take_one_variable_and_no_outputs() -> None:
+    from forerun import npx
+
+    outputs, last = npx.while_loop(lambda n: n.sum() < 6, lambda n: (None, n + 1), np.array([0.0, 1.0]), 5, name="loop")
+    assert outputs == [] and last.tolist() == [3.0, 4.0]
+    outputs, last = npx.while_loop(lambda n: n < 2, lambda n: (n, n + 1), np.array(0.0), 3)
+    assert outputs.tolist() == [0.0, 1.0, 0.0] and last.tolist() == 2.0
+    assert npx.cond(np.array(1), lambda: 2, lambda: 3, name="branch") == 2
+
+
+def test_rates_are_multiplied_step_by_step() -> None:
+    from forerun import lr_scheduler
+
+    schedule, rate = lr_scheduler.FactorScheduler(1, factor=0.1, base_lr=1), 1.0
+    for update in range(1, 8):
+        assert schedule(update) == rate
+        rate *= 0.1
+    assert lr_scheduler.FactorScheduler(1, 0.5, stop_factor_lr=0.2, base_lr=1)(9) == 0.2
+
+
+def test_packed_parameters_are_split_by_name() -> None:
+    from forerun.gluon.utils import split_rnn_params
+
+    size = 2 * (3 * 2 + 3 * 3) + 2 * (3 * 6 + 3 * 3) + 4 * 2 * 3
+    found = split_rnn_params(np.arange(float(size)), "rnn_relu", 2, 2, 3, bidirectional=True)
+    own = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
+    assert [*found] == [f"{place}_{name}" for place in ("l0", "r0", "l1", "r1") for name in own]
+    assert found["r1_i2h_weight"].shape == (3, 6) and found["l0_i2h_weight"][0].tolist() == [0.0, 1.0]
+    assert found["r1_h2h_bias"].tolist() == [size - 3.0, size - 2.0, size - 1.0]
+
+
+def test_cells_infer_shapes_from_the_layer_and_the_inputs() -> None:
+    rnn = gluon.rnn
+    stack = rnn.SequentialRNNCell()
+    stack.add(rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(3)))
+    stack.add(rnn.BidirectionalCell(rnn.GRUCell(3), rnn.GRUCell(3)))
+    stack.infer_shape(0, np.ones((2, 5)), False)
+    shapes = {name: parameter.shape for name, parameter in stack.collect_params().items() if "i2h_weight" in name}
+    assert [*shapes.values()] == [(12, 5), (12, 5), (9, 6), (9, 6)]
+    cell = rnn.RNNCell(4)
+    rnn.ResidualCell(cell).infer_shape(0, np.ones((2, 4)), False)
+    assert cell.i2h_weight.shape == (4, 4)

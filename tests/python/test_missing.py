@@ -15,6 +15,8 @@ from forerun import d2l, engine, gluon, init, lr_scheduler, np, npx, torch
 MODULES = ["forerun", "forerun.d2l", "forerun.engine", "forerun.init", "forerun.autograd", "forerun.optimizer"]
 MODULES += ["forerun.lr_scheduler", "forerun.npx", "forerun.np", "forerun.np.fft", "forerun.np.linalg"]
 MODULES += ["forerun.np.random", "forerun.gluon", "forerun.gluon.data", "forerun.gluon.loss", "forerun.gluon.nn"]
+MODULES += ["forerun.gluon.contrib", "forerun.gluon.contrib.estimator", "forerun.gluon.metric"]
+MODULES += ["forerun.gluon.probability"]
 MODULES += ["forerun.gluon.utils", "forerun.torch", "forerun.torch.nn", "forerun.paddle", "forerun.mxnet"]
 MODULES += ["forerun.mxnet.numpy"]
 

@@ -48,6 +48,20 @@ __all__ = [
     "utils",
 ]
 
+# Imported lazily, so that programs that only train do not pay for them.
+_LATER = ("contrib", "metric", "probability")
+
 # Type checkers must report missing names.
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _module_getattr(__name__, globals(), {})
+if _typing.TYPE_CHECKING:
+    from forerun.gluon import contrib as contrib
+    from forerun.gluon import metric as metric
+    from forerun.gluon import probability as probability
+else:
+    _lacking = _module_getattr(__name__, globals(), {})
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name in _LATER:
+            import importlib
+
+            return importlib.import_module(f"forerun.gluon.{name}")
+        return _lacking(name)

@@ -329,8 +329,8 @@ class Block:
 
     reset_device = reset_ctx
 
-    def share_parameters(self: _Self, shared: Mapping[str, Parameter]) -> _Self:
-        """Share parameters of another block that have the same names.
+    def share_parameters(self: _Self, shared: Mapping[str, Parameter] | None) -> _Self:
+        """Share parameters of another block that have the same names; with ``None``, share nothing.
 
         Examples
         --------
@@ -339,6 +339,8 @@ class Block:
         >>> second.share_parameters(first.collect_params()).weight is first.weight
         True
         """
+        if shared is None:
+            return self
         left = set(shared)
         self._share(shared, left, "")
         for name in sorted(left):

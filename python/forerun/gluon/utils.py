@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from forerun import np
 from forerun._forerun import Device, ndarray
 from forerun._missing import module_getattr as _module_getattr
+from forerun._recurrent import split
 from forerun._types import ArrayLike
 
-__all__ = ["check_sha1", "clip_global_norm", "download", "split_and_load", "split_data"]
+__all__ = ["check_sha1", "clip_global_norm", "download", "split_and_load", "split_data", "split_rnn_params"]
 
 
 def split_data(data: ndarray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[ndarray]:
@@ -85,6 +86,44 @@ def split_and_load(
         return [array.as_in_ctx(devices[0])]
     slices = split_data(array, len(devices), batch_axis, even_split)
     return [part.as_in_ctx(device) for part, device in zip(slices, devices, strict=True)]
+
+
+def split_rnn_params(
+    param: ndarray,
+    mode: str,
+    num_layers: int,
+    input_size: int,
+    hidden_size: int,
+    bidirectional: bool = False,
+    projection_size: int | None = None,
+) -> dict[str, ndarray]:
+    """Split the vector of parameters that ``npx.rnn`` takes, by the names of the parameters of recurrent layers.
+
+    Parameters
+    ----------
+    param
+        The vector.
+    mode
+        ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
+    num_layers, input_size, hidden_size, bidirectional, projection_size
+        The shape of the layer.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> found = gluon.utils.split_rnn_params(np.zeros(32), "rnn_tanh", 1, 2, 4)
+    >>> {name: array.shape for name, array in found.items()}
+    {'l0_i2h_weight': (4, 2), 'l0_h2h_weight': (4, 4), 'l0_i2h_bias': (4,), 'l0_h2h_bias': (4,)}
+    """
+    directions = "lr" if bidirectional else "l"
+    parts = split(param, mode, input_size, hidden_size, projection_size or 0, num_layers, len(directions))
+    names = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+    places = [f"{direction}{layer}" for layer in range(num_layers) for direction in directions]
+    return {
+        f"{place}_{name}": array
+        for place, own in zip(places, parts, strict=True)
+        for name, array in zip(names, own, strict=False)
+    }
 
 
 def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite: bool = True) -> ndarray | float:

@@ -21,7 +21,8 @@ from typing import Any as _Any
 from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
-from forerun.mxnet import device, numpy, random, util
+from forerun.gluon import metric
+from forerun.mxnet import device, io, numpy, random, util
 from forerun.mxnet import device as context
 from forerun.mxnet import numpy as np
 from forerun.mxnet._install import install, uninstall
@@ -62,7 +63,9 @@ __all__ = [
     "init",
     "initializer",
     "install",
+    "io",
     "lr_scheduler",
+    "metric",
     "np",
     "npx",
     "num_gpus",

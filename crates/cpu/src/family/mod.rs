@@ -5,6 +5,7 @@ pub(crate) mod axis_indexing;
 pub(crate) mod batch_norm;
 pub(crate) mod boxes;
 pub(crate) mod columns;
+pub(crate) mod constraint;
 pub(crate) mod convolution;
 pub(crate) mod convolve;
 pub(crate) mod count;
@@ -31,6 +32,7 @@ crate::routine::kernels! {
     BatchNorm
     Boxes
     Columns
+    Constraint
     Convolution
     Convolve
     Count

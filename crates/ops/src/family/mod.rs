@@ -5,6 +5,7 @@ pub mod axis_indexing;
 pub mod batch_norm;
 pub mod boxes;
 pub mod columns;
+pub mod constraint;
 pub mod convolution;
 pub mod convolve;
 pub mod count;
@@ -30,6 +31,7 @@ pub use axis_indexing::AxisIndexing;
 pub use batch_norm::BatchNorm;
 pub use boxes::Boxes;
 pub use columns::Columns;
+pub use constraint::Constraint;
 pub use convolution::Convolution;
 pub use convolve::Convolve;
 pub use count::Count;
@@ -56,6 +58,7 @@ crate::routine::families! {
     BatchNorm
     Boxes
     Columns
+    Constraint
     Convolution
     Convolve
     Count

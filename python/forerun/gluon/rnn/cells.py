@@ -39,6 +39,15 @@ class RecurrentCell(Block):
             if isinstance(child, RecurrentCell):
                 child.reset()
 
+    def infer_shape(self, *given: Any) -> None:
+        """Infer shapes from ``inputs, ...``, or from MXNet's arguments ``layer, inputs, bidirectional``."""
+        if not given or not isinstance(given[0], int):
+            super().infer_shape(*given)
+            return
+        for child in self._children.values():
+            if isinstance(child, RecurrentCell):
+                child.infer_shape(*given)
+
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Return shape and layout of each state."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its states are")
@@ -151,9 +160,13 @@ class _Gated(HybridRecurrentCell):
         """Return shape and layout of each state."""
         return [{"shape": (batch_size, self._state_size()), "__layout__": "NC"}]
 
-    def infer_shape(self, inputs: ndarray, *_: Any) -> None:
-        """Infer the number of inputs from the data."""
-        self.i2h_weight.shape = (self._gates * self._hidden_size, inputs.shape[-1])
+    def infer_shape(self, *given: Any) -> None:
+        """Infer shapes from ``inputs, ...``, or from MXNet's arguments ``layer, inputs, bidirectional``."""
+        if isinstance(given[0], int) and given[0] > 0:
+            size = self._state_size() * (2 if given[2] else 1)
+        else:
+            size = given[isinstance(given[0], int)].shape[-1]
+        self.i2h_weight.shape = (self._gates * self._hidden_size, size)
 
     def _parts(self, inputs: ndarray, states: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
         """Return the contributions of the input and of the state to the gates."""

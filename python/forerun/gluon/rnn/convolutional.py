@@ -121,8 +121,9 @@ class _ConvCell(HybridRecurrentCell):
         width = self._gates * self._hidden_channels
         return (width, *kernel, inputs) if self._last else (width, inputs, *kernel)
 
-    def infer_shape(self, inputs: ndarray, *_: Any) -> None:
-        """Infer the number of input channels from the data."""
+    def infer_shape(self, *given: Any) -> None:
+        """Infer shapes from ``inputs, ...``, or from MXNet's arguments ``layer, inputs, bidirectional``."""
+        inputs = given[isinstance(given[0], int)]
         self.i2h_weight.shape = self._weight_shape(inputs.shape[-1 if self._last else 1], self._i2h["kernel"])
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:

@@ -44,6 +44,14 @@ class SequentialRNNCell(RecurrentCell):
     def _cells(self) -> list[RecurrentCell]:
         return [cell for cell in self._children.values() if isinstance(cell, RecurrentCell)]
 
+    def infer_shape(self, *given: Any) -> None:
+        """Infer shapes from ``inputs, ...``, or from MXNet's arguments ``layer, inputs, bidirectional``."""
+        if not given or not isinstance(given[0], int):
+            super().infer_shape(*given)
+            return
+        for layer, cell in enumerate(self._cells()):
+            cell.infer_shape(layer, *given[1:])
+
     def __len__(self) -> int:
         """Return the number of cells."""
         return len(self._children)
@@ -312,6 +320,10 @@ class BidirectionalCell(HybridRecurrentCell):
         super().__init__(**arguments)
         self.l_cell = l_cell
         self.r_cell = r_cell
+
+    def infer_shape(self, *given: Any) -> None:
+        """Infer shapes from ``inputs, ...``, or from MXNet's arguments ``layer, inputs, bidirectional``."""
+        super().infer_shape(*((*given[:2], True) if isinstance(given[0], int) else given))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Return shape and layout of each state."""
