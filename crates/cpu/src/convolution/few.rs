@@ -123,10 +123,10 @@ impl<V: Vector> Rows<'_, V::Elem, V> {
             // SAFETY: the caller guarantees the elements.
             unsafe {
                 let held: [V; N] = collect(|v| V::load(x[v].add(*offset)));
-                for c in 0..C {
+                for (c, sums) in sums.iter_mut().enumerate() {
                     let with = V::splat(*factors.add(c));
-                    for v in 0..N {
-                        sums[c][v] = held[v].mul_add(with, sums[c][v]);
+                    for (sum, value) in sums.iter_mut().zip(&held) {
+                        *sum = value.mul_add(with, *sum);
                     }
                 }
             }
