@@ -1,14 +1,17 @@
-"""Compare two builds of Forerun: the loops of ``tiny.py``, the workloads of ``chapter.py``, a training epoch, a GPU.
+"""Compare two builds of Forerun: loops of ``tiny.py``, workloads of ``chapter.py``, an epoch, the engine, a GPU.
 
 ``python benches/python/builds.py OLD NEW [ROUNDS] [WORKLOAD ...]``, where OLD and NEW are folders with an unpacked
 package each. Every workload has one process per build, and their runs alternate. The bench prints the new build's time
-divided by the old build's, for medians and for best runs. The workload ``gpu`` needs an NVIDIA device, and runs only if
-it is named.
+divided by the old build's, for medians and for best runs. Two workloads run only if they are named: ``gpu`` needs an
+NVIDIA device; ``engine`` needs the program of ``cargo build --release -p forerun-benches --bin engine`` in each folder.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -83,6 +86,18 @@ def gpu() -> Run:
     return lambda: {name: device.timed(run, npx.waitall)() for name, run in named.items()}
 
 
+def engine() -> Run:
+    """Prepare the program that measures the engine alone; its times of other libraries are left out."""
+    program = Path(os.environ["PYTHONPATH"]) / "engine"
+    figure = re.compile(r"^(\S.*?) {2,}([\d.]+)(?: ns an op| )", re.MULTILINE)
+
+    def run() -> dict[str, float]:
+        printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+        return {name: float(nanoseconds) * 1e-9 for name, nanoseconds in figure.findall(printed)}
+
+    return run
+
+
 def workloads() -> dict[str, Make]:
     """Return the workloads."""
     import chapter
@@ -91,8 +106,13 @@ def workloads() -> dict[str, Make]:
     found: dict[str, Make] = {"tiny": tiny}
     found |= {name: peers["forerun"] for name, peers in chapter.BENCH.items()}
     found["training"] = training.BENCH["epoch"]["forerun"]
-    found["gpu"] = gpu
+    found |= {"engine": engine, "gpu": gpu}
     return found
+
+
+def shown(seconds: float) -> str:
+    """Return a time as text, in milliseconds or nanoseconds."""
+    return f"{seconds * 1e3:10.3f} ms" if seconds > 1e-6 else f"{seconds * 1e9:10.1f} ns"
 
 
 def compare(workload: str, builds: list[str], rounds: int) -> list[float]:
@@ -111,7 +131,7 @@ def compare(workload: str, builds: list[str], rounds: int) -> list[float]:
         before, after = statistics.median(old[metric]), statistics.median(new[metric])
         ratios.append(after / before)
         print(
-            f"{workload + ' ' + metric:32} before {before * 1e3:10.3f} ms   after {after * 1e3:10.3f} ms   "
+            f"{workload + ' ' + metric:32} before {shown(before)}   after {shown(after)}   "
             f"ratio {after / before:5.2f}, of best runs {min(new[metric]) / min(old[metric]):5.2f}",
             flush=True,
         )
@@ -125,7 +145,8 @@ def main() -> None:
         return
     builds = [str(Path(folder).resolve()) for folder in sys.argv[1:3]]
     rounds = next((int(word) for word in sys.argv[3:] if word.isdigit()), 21)
-    wanted = [word for word in sys.argv[3:] if not word.isdigit()] or [name for name in workloads() if name != "gpu"]
+    default = [name for name in workloads() if name not in ("engine", "gpu")]
+    wanted = [word for word in sys.argv[3:] if not word.isdigit()] or default
     ratios = [ratio for workload in wanted for ratio in compare(workload, builds, rounds)]
     print(f"{len(ratios)} figures, median {statistics.median(ratios):.2f}, {sum(r > 1.05 for r in ratios)} over 1.05")
 
