@@ -119,17 +119,21 @@ def measure(
 
 
 def show(workload: str, results: dict[str, dict[str, list[float]]], unit: float, name: str) -> None:
-    """Print a table: median, best, and the ratio of Forerun's median to the best peer's median."""
+    """Print a table: median, best, and the ratio of Forerun's median to the best peer's median.
+
+    A metric whose name ends in ``MB`` is an amount of memory; others are times.
+    """
     metrics = {m for samples in results.values() for m in samples}
     for metric in sorted(metrics):
         rows = {p: s[metric] for p, s in results.items() if metric in s}
         others = {p: statistics.median(v) for p, v in rows.items() if not p.startswith("forerun")}
         best = min(others.values(), default=float("nan"))
         print(f"\n{workload} {metric}".rstrip())
+        scale, word = (1.0, "MB") if metric.endswith("MB") else (unit, name)
         for peer, values in sorted(rows.items(), key=lambda r: statistics.median(r[1])):
             median = statistics.median(values)
             ratio = f"  {median / best:5.2f} of the best peer" if peer.startswith("forerun") and others else ""
-            print(f"  {peer:16} median {median / unit:9.3f} {name}   best {min(values) / unit:9.3f} {name}{ratio}")
+            print(f"  {peer:16} median {median / scale:9.3f} {word}   best {min(values) / scale:9.3f} {word}{ratio}")
 
 
 def main(script: str, bench: Bench, report: Callable[[int], None]) -> None:

@@ -6,7 +6,9 @@ layers of 256 units over 35 steps of 64 sequences, plain SGD with clipped gradie
 numbers, 8 heads over 32 sequences of 128 tokens, Adam; PyTorch's with its fused attention. ``mlp``: ten dense layers of
 128 units, batches of 64. ``lenet``: batches of 256 images of 28 x 28. ``resnet``: ResNet-18, batches of 16 images of
 96 x 96, SGD with momentum. Every run takes several steps without a barrier and the same number with the loss read each
-time. ``infer``: ResNet-18 and the small MLP on one image or row, with a wait after each call.
+time, and prints the peak of resident memory above that before the first step. ``torch compiled`` runs network and loss
+under ``torch.compile``. ``infer``: ResNet-18, the small MLP and the transformer on one image, row or sequence, with a
+wait after each call.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from _harness import Bench, Run, main, measure, show
+from _harness import Bench, Make, Run, main, measure, show
 
 now = time.perf_counter
 STEPS, WORDS = 3, 1000
@@ -30,7 +34,15 @@ def tokens(shape: tuple[int, int]) -> tuple[Any, Any]:
     return drawn[..., 0].copy(), drawn[..., 1].reshape(-1).copy()
 
 
+def resident(field: str) -> float:
+    """Return a figure of this process's memory in megabytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(field)) / 1e3
+
+
 def both_ways(step: Callable[[], Any], read: Callable[[Any], Any], steps: int = STEPS) -> Run:
+    before = resident("VmRSS")
+
     def timed(each: bool) -> float:
         start, kept = now(), []
         for _ in range(steps):
@@ -40,7 +52,33 @@ def both_ways(step: Callable[[], Any], read: Callable[[Any], Any], steps: int = 
         read(kept[-1])
         return (now() - start) / steps
 
-    return lambda: {"no barrier": timed(False), "loss read each step": timed(True)}
+    def run() -> dict[str, float]:
+        times = {"no barrier": timed(False), "loss read each step": timed(True)}
+        return {**times, "peak memory, MB": resident("VmHWM") - before}
+
+    return run
+
+
+def torch_training(
+    net: Any, x: Any, y: Any, optimizer: Any, compiled: bool, steps: int = STEPS, clip: bool = False
+) -> Run:
+    import torch
+
+    def forward(x: Any, y: Any) -> Any:
+        return torch.nn.functional.cross_entropy(net(x), y)
+
+    loss = torch.compile(forward) if compiled else forward
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        out = loss(x, y)
+        out.backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        return out
+
+    return both_ways(step, lambda out: out.item(), steps)
 
 
 def forerun_language(kind: str) -> Run:
@@ -67,7 +105,7 @@ def forerun_language(kind: str) -> Run:
     return both_ways(step, lambda out: (out.item(), npx.waitall()))
 
 
-def torch_language(kind: str) -> Run:
+def torch_language(kind: str, compiled: bool) -> Run:
     import torch
     from torch import nn
 
@@ -82,20 +120,10 @@ def torch_language(kind: str) -> Run:
 
     net = Language()
     x, y = map(torch.tensor, tokens((35, 64)))
-    optimizer = torch.optim.SGD(net.parameters(), 1.0)
-
-    def step() -> Any:
-        optimizer.zero_grad(set_to_none=True)
-        out = nn.functional.cross_entropy(net(x), y)
-        out.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-        return out
-
-    return both_ways(step, lambda out: out.item())
+    return torch_training(net, x, y, torch.optim.SGD(net.parameters(), 1.0), compiled, clip=True)
 
 
-def forerun_transformer() -> Run:
+def forerun_transformer_net() -> Any:
     import numpy
 
     from forerun import autograd, gluon, init, np, npx
@@ -136,9 +164,16 @@ def forerun_transformer() -> Run:
 
     net = Transformer()
     net.initialize(init.Xavier())
-    x, y = map(np.array, tokens((SEQUENCES, TOKENS)))
     with autograd.predict_mode():
-        net(x)
+        net(np.array(tokens((1, TOKENS))[0]))
+    return net
+
+
+def forerun_transformer() -> Run:
+    from forerun import autograd, gluon, np, npx
+
+    net = forerun_transformer_net()
+    x, y = map(np.array, tokens((SEQUENCES, TOKENS)))
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 3e-4})
 
@@ -152,7 +187,7 @@ def forerun_transformer() -> Run:
     return both_ways(step, lambda out: (out.item(), npx.waitall()))
 
 
-def torch_transformer() -> Run:
+def torch_transformer_net() -> Any:
     import torch
     from torch import nn
     from torch.nn import functional
@@ -184,18 +219,15 @@ def torch_transformer() -> Run:
                 h = layer(h)
             return self.out(self.ln(h)).reshape(-1, WORDS)
 
-    net = Transformer()
+    return Transformer()
+
+
+def torch_transformer(compiled: bool) -> Run:
+    import torch
+
+    net = torch_transformer_net()
     x, y = map(torch.tensor, tokens((SEQUENCES, TOKENS)))
-    optimizer = torch.optim.Adam(net.parameters(), 3e-4)
-
-    def step() -> Any:
-        optimizer.zero_grad(set_to_none=True)
-        out = functional.cross_entropy(net(x), y)
-        out.backward()
-        optimizer.step()
-        return out
-
-    return both_ways(step, lambda out: out.item())
+    return torch_training(net, x, y, torch.optim.Adam(net.parameters(), 3e-4), compiled)
 
 
 # Batch, shape of one input, classes, learning rate, momentum, steps of a run.
@@ -205,6 +237,7 @@ IMAGES: dict[str, tuple[int, tuple[int, ...], int, float, float, int]] = {
     "resnet": (16, (1, 96, 96), 10, 0.01, 0.9, 3),
 }
 WIDTHS = (64, 128, 256, 512)
+INFERENCE = ("mlp", "resnet", "transformer")
 
 
 def images(kind: str, batch: int) -> tuple[Any, Any]:
@@ -293,21 +326,12 @@ def forerun_images(kind: str) -> Run:
     return both_ways(step, lambda out: (out.item(), npx.waitall()), steps)
 
 
-def torch_images(kind: str) -> Run:
+def torch_images(kind: str, compiled: bool) -> Run:
     import torch
 
     batch, _, _, rate, momentum, steps = IMAGES[kind]
     net, (x, y) = torch_net(kind), map(torch.tensor, images(kind, batch))
-    optimizer = torch.optim.SGD(net.parameters(), rate, momentum)
-
-    def step() -> Any:
-        optimizer.zero_grad(set_to_none=True)
-        out = torch.nn.functional.cross_entropy(net(x), y)
-        out.backward()
-        optimizer.step()
-        return out
-
-    return both_ways(step, lambda out: out.item(), steps)
+    return torch_training(net, x, y, torch.optim.SGD(net.parameters(), rate, momentum), compiled, steps)
 
 
 def inference(calls: dict[str, Callable[[], Any]]) -> Run:
@@ -317,24 +341,28 @@ def inference(calls: dict[str, Callable[[], Any]]) -> Run:
             call()
         return (now() - start) / times
 
-    return lambda: {kind: timed(call, 5 if kind == "resnet" else 200) for kind, call in calls.items()}
+    return lambda: {kind: timed(call, 200 if kind == "mlp" else 5) for kind, call in calls.items()}
 
 
 def forerun_inference() -> Run:
     from forerun import np
 
     def call(kind: str) -> Callable[[], Any]:
-        net, x = forerun_net(kind), np.array(images(kind, 1)[0])
+        words = kind == "transformer"
+        net = forerun_transformer_net() if words else forerun_net(kind)
+        x = np.array(tokens((1, TOKENS))[0] if words else images(kind, 1)[0])
         return lambda: net(x).wait_to_read()
 
-    return inference({kind: call(kind) for kind in ("mlp", "resnet")})
+    return inference({kind: call(kind) for kind in INFERENCE})
 
 
 def torch_inference() -> Run:
     import torch
 
     def call(kind: str) -> Callable[[], Any]:
-        net, x = torch_net(kind).eval(), torch.tensor(images(kind, 1)[0])
+        words = kind == "transformer"
+        net = (torch_transformer_net() if words else torch_net(kind)).eval()
+        x = torch.tensor(tokens((1, TOKENS))[0] if words else images(kind, 1)[0])
 
         def run() -> None:
             with torch.no_grad():
@@ -342,18 +370,20 @@ def torch_inference() -> Run:
 
         return run
 
-    return inference({kind: call(kind) for kind in ("mlp", "resnet")})
+    return inference({kind: call(kind) for kind in INFERENCE})
 
 
+TRAINING: dict[str, tuple[Make, Callable[[bool], Run]]] = {
+    **{kind: (partial(forerun_images, kind), partial(torch_images, kind)) for kind in IMAGES},
+    **{kind: (partial(forerun_language, kind), partial(torch_language, kind)) for kind in ("lstm", "gru")},
+    "transformer": (forerun_transformer, torch_transformer),
+}
 BENCH: Bench = {
     **{
-        kind: {"forerun": lambda kind=kind: forerun_images(kind), "torch": lambda kind=kind: torch_images(kind)}
-        for kind in IMAGES
+        name: {"forerun": ours, "torch": partial(theirs, False), "torch compiled": partial(theirs, True)}
+        for name, (ours, theirs) in TRAINING.items()
     },
     "infer": {"forerun": forerun_inference, "torch": torch_inference},
-    "lstm": {"forerun": lambda: forerun_language("lstm"), "torch": lambda: torch_language("lstm")},
-    "gru": {"forerun": lambda: forerun_language("gru"), "torch": lambda: torch_language("gru")},
-    "transformer": {"forerun": forerun_transformer, "torch": torch_transformer},
 }
 
 
