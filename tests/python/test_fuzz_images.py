@@ -87,7 +87,7 @@ def test_a_header_cannot_ask_for_much_memory() -> None:
     png = bytearray(base64.b64decode(PICTURES["rgb.png"]["file"]))
     png[16:24] = struct.pack(">II", 1 << 30, 1 << 30)
     lossless = bytearray(base64.b64decode(PICTURES["lossless.webp"]["file"]))
-    lossless[21:25] = struct.pack("<I", 0x3FFF | 0x3FFF << 14)
+    lossless[21:25] = struct.pack("<I", 0x3FFE | 0x3FFE << 14)
     lossy = bytearray(base64.b64decode(PICTURES["lossy.webp"]["file"]))
     at = lossy.index(b"\x9d\x01\x2a")
     lossy[at + 3 : at + 7] = struct.pack("<HH", 0x3FFF, 0x3FFF)
