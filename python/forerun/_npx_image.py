@@ -435,7 +435,7 @@ def scaled_down(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[int, in
         across, down = across * rows / down, float(rows)
     if columns < across:
         across, down = float(columns), down * columns / across
-    return max(int(across), 1), max(int(down), 1)
+    return max(int(across), min(width, 1)), max(int(down), min(height, 1))
 
 
 def random_resized_crop(

@@ -97,7 +97,8 @@ def test_crops() -> None:
     assert image.resize_short(np.array(x.transpose(1, 0, 2)), 5).shape == (7, 5, 3)
     assert image.scale_down((640, 480), (720, 120)) == (640, 106)
     assert image.scale_down((360, 1000), (480, 500)) == (360, 375)
-    assert image.scale_down((300, 400), (0 + 1, 1)) == (1, 1)
+    assert image.scale_down((300, 400), (0, 0)) == (0, 0)
+    assert image.scale_down((5, 1), (1, 100)) == (1, 1)
 
 
 def test_borders() -> None:
@@ -373,6 +374,10 @@ def test_last_batches(tmp_path: pathlib.Path) -> None:
     assert epochs("discard") == [[[0, 1], [2, 3]]] * 3
     assert epochs("roll_over") == [[[0, 1], [2, 3]], [[4, 0], [1, 2], [3, 4]], [[0, 1], [2, 3]]]
     batches = image.ImageIter(2, (3, 4, 4), imglist=entries, path_root=root, last_batch_handle="roll_over")
+    visited(batches)
+    batches.reset()
+    assert [pad for *_, pad in visited(batches)] == [1, 0, 0]
+    batches.reset()
     visited(batches)
     batches.hard_reset()
     assert visited(batches)[0][0] == [0, 1]
