@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import forerun
-from forerun import autograd, image, np, npx, recordio
+from forerun import autograd, gluon, image, np, npx, recordio
 
 
 def drawn(*shape: int, seed: int = 0) -> Any:
@@ -405,3 +405,32 @@ def test_several_labels(tmp_path: pathlib.Path) -> None:
     assert batches.provide_label == [("y", (2, 3))]
     flat = image.ImageIter(2, (3, 4, 4), 2, imglist=[[1, 2, "0.png"], [3, 4, "1.png"]], path_root=str(tmp_path))
     assert flat.next().label[0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_names_of_mxnet() -> None:
+    import forerun.mxnet
+
+    assert forerun.mxnet.image is forerun.mxnet.img is image and forerun.mxnet.recordio is recordio
+    forerun.mxnet.install()
+    try:
+        import mxnet.recordio  # type: ignore[import-not-found]
+        from mxnet.image import ImageIter  # type: ignore[import-not-found]
+        from mxnet.image.detection import DetRandomPadAug  # type: ignore[import-not-found]
+        from mxnet.image.image import imdecode  # type: ignore[import-not-found]
+
+        assert mxnet.recordio.pack is recordio.pack and mxnet.img.image.imdecode is imdecode is image.imdecode
+        assert ImageIter is image.ImageIter and DetRandomPadAug is image.DetRandomPadAug
+    finally:
+        forerun.mxnet.uninstall()
+
+
+def test_resizing_in_a_captured_block() -> None:
+    class Resized(gluon.HybridBlock):
+        def forward(self, x: np.ndarray) -> np.ndarray:
+            return npx.image.resize(x, (5, 3), interp=2) * 2
+
+    block, x = Resized(), np.array(drawn(8, 9, 3).astype("float32"))
+    want = block(x).asnumpy()
+    block.hybridize()
+    for _ in range(3):
+        numpy.testing.assert_array_equal(block(x).asnumpy(), want)
