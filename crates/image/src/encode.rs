@@ -132,10 +132,7 @@ mod tests {
     #[test]
     fn every_prefix_of_a_file_is_an_error_or_pixels_of_the_image() {
         let values = gradient(16, 24, 3);
-        let files = [
-            encode_jpeg(&values, (16, 24), 3, 90).unwrap(),
-            encode_png(&values, (16, 24), 3, 6).unwrap(),
-        ];
+        let files = [encode_jpeg(&values, (16, 24), 3, 90).unwrap(), encode_png(&values, (16, 24), 3, 6).unwrap()];
         for file in files {
             for length in 0..file.len() - 12 {
                 assert!(decode(&file[..length], Wanted::Rgb).is_err(), "{length} of {}", file.len());

@@ -37,8 +37,14 @@ struct Table {
 
 /// Tables of first coefficients: brightness, colours.
 const FIRST: [Table; 2] = [
-    Table { counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0], symbols: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] },
-    Table { counts: [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0], symbols: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] },
+    Table {
+        counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
+        symbols: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+    },
+    Table {
+        counts: [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0],
+        symbols: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+    },
 ];
 
 /// Tables of the other coefficients: brightness, colours.
@@ -218,7 +224,7 @@ fn write_block(bits: &mut Bits<'_>, block: &[i32; AREA], before: &mut i32, first
             bits.write_code(others[0xf0]);
         }
         let size = size_of(coefficient);
-        bits.write_code(others[usize::from(zeros % 16 << 4 | size)]);
+        bits.write_code(others[usize::from((zeros % 16) << 4 | size)]);
         bits.write_value(coefficient, size);
         zeros = 0;
     }
