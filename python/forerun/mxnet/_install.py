@@ -18,6 +18,10 @@ _MODULES = {
     "numpy_extension": "forerun.npx",
     "autograd": "forerun.autograd",
     "gluon": "forerun.gluon",
+    "image": "forerun.image",
+    "image.image": "forerun.image",
+    "img": "forerun.image",
+    "img.image": "forerun.image",
     "init": "forerun.init",
     "initializer": "forerun.init",
     "optimizer": "forerun.optimizer",
@@ -27,6 +31,7 @@ _MODULES = {
     "context": "forerun.mxnet.device",
     "device": "forerun.mxnet.device",
     "random": "forerun.mxnet.random",
+    "recordio": "forerun.recordio",
     "util": "forerun.mxnet.util",
 }
 
