@@ -247,7 +247,8 @@ class DataLoader:
             return
         batch = recipe.gather(first)
         if batch is not None or self._num_workers == 0:
-            recipe.start()
+            if batch is None:
+                recipe.start()
             while True:
                 yield recipe.finish(recipe.prepare(first)) if batch is None else batch
                 del batch

@@ -123,6 +123,8 @@ class Processes:
 
     def submit(self, job: Job) -> int:
         """Ask for a batch; return its ticket."""
+        if not self._workers:
+            raise RuntimeError("DataLoader: the workers have ended")
         ticket = self._tickets
         self._tickets += 1
         self._waiting.append((ticket, job))
@@ -162,8 +164,6 @@ class Processes:
 
     def _receive(self, ticket: int, number: int, end: float, timeout: float) -> None:
         """Wait for a result of any worker, or the end of one."""
-        if not self._workers:
-            raise RuntimeError("DataLoader: the workers have ended")
         left = end - time.monotonic()
         sources: dict[Any, _Worker] = {}
         for worker in self._workers:
@@ -171,10 +171,11 @@ class Processes:
         ready = wait(list(sources), max(left, 0))
         if not ready:
             owner = next((w for w in self._workers if any(ticket == each for each, _ in w.jobs)), self._workers[0])
+            named = f"worker {owner.number} (process {owner.process.pid})"
             self.close(0)
             raise TimeoutError(
-                f"DataLoader: batch {number} was not ready after {timeout:g} seconds; worker {owner.number} (process"
-                f" {owner.process.pid}) was ended. Give a longer timeout if samples take that long"
+                f"DataLoader: batch {number} was not ready after {timeout:g} seconds; {named} was ended. Give a longer"
+                " timeout if samples take that long"
             )
         for source in ready:
             worker = sources[source]

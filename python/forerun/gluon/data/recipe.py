@@ -48,7 +48,9 @@ class Recipe:
 
     def prepare(self, job: Job) -> Any:
         """Read, change and combine the samples."""
-        assert self._read is not None, "start was not called"
+        if self._read is None:
+            self.start()
+        assert self._read is not None
         with host.drawing(job.seed):
             samples = [self._read(index) for index in job.indices]
             if self._batchify is None:
