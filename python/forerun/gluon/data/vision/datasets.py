@@ -187,7 +187,9 @@ class CIFAR10(_Published):
         if os.path.isfile(archive):
             return self._unpacked(archive, names)
         python = os.path.join(self._root, self._python)
-        pickled = os.path.exists(python) or os.path.exists(self._archive.replace("binary", "python"))
+        pickled = os.path.exists(python) or os.path.exists(
+            os.path.join(self._root, self._archive.replace("binary", "python"))
+        )
         raise self._missing(
             f"{', '.join(names)} (nor {self._folder} or {self._archive})",
             f"; {python} is the version for Python, which is pickled and therefore not read" if pickled else "",
