@@ -377,14 +377,6 @@ def random_color_jitter(
     return x
 
 
-def _chosen(op: str, random: ndarray, room: ndarray | int, limits: Sequence[float]) -> ndarray:
-    """Return whole random numbers between shares of ``room``."""
-    low, high = map(float, limits)
-    if not 0 <= low <= high <= 1:
-        raise ValueError(f"{op}: {low} to {high} is not an interval within 0 and 1")
-    return floor((random * (high - low) + low) * room)
-
-
 def random_crop(
     data: ArrayLike,
     xrange: Sequence[float] = (0.0, 1.0),
@@ -425,7 +417,12 @@ def random_crop(
     made = x
     lines = ((x.ndim - 3, rows, down, draws[1], yrange), (x.ndim - 2, columns, across, draws[0], xrange))
     for axis, extent, part, draw, limits in lines:
-        begin = _chosen("random_crop", draw, extent - part, limits)
+        least, most = map(float, limits)
+        if not 0 <= least <= most <= 1:
+            raise ValueError(f"random_crop: {least} to {most} is not an interval within 0 and 1")
+        room = extent - part
+        # Whole numbers are equally likely, except for a range of one place.
+        begin = minimum(floor(draw * ((most - least) * room + (most > least)) + least * room), room)
         made = resampled(made, axis, (begin + _forerun.arange(0, part, 1, "float64", x.device)).reshape(1, part), None)
     return _stored(resized(made, high, wide, method), x)
 
@@ -438,7 +435,7 @@ def scaled_down(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[int, in
         across, down = across * rows / down, float(rows)
     if columns < across:
         across, down = float(columns), down * columns / across
-    return max(int(across), 1), max(int(down), 1)
+    return max(int(across), min(width, 1)), max(int(down), min(height, 1))
 
 
 def random_resized_crop(
@@ -465,8 +462,8 @@ def random_resized_crop(
     interp
         As for :func:`resize`.
     max_trial
-        The number of rectangles drawn. If none fits in the image, the largest rectangle in the middle with the
-        proportion of the result is taken.
+        The number of rectangles drawn. If none fits in the image, one of the size of the result is cut out of its
+        middle; out of a smaller image, the largest of that proportion.
 
     Examples
     --------
@@ -493,17 +490,14 @@ def random_resized_crop(
     fits = less_equal(across, columns) & less_equal(down, rows)
     # The last candidate always fits: the one in the middle.
     middle = scaled_down((columns, rows), (wide, high))
-    sizes = []
-    for found, last in ((across, middle[0]), (down, middle[1])):
-        sizes.append(_forerun.concatenate([found, to_array([float(last)], "float64", x.device)], 0))
     first = _forerun.concatenate([fits, to_array([True], None, x.device)], 0).argmax()
-    shares = _forerun.concatenate([draws[2:], to_array([[0.5], [0.5]], "float64", x.device)], 1)
     made = x
     from forerun import np
 
-    lines = ((x.ndim - 3, rows, high, sizes[1], shares[1]), (x.ndim - 2, columns, wide, sizes[0], shares[0]))
-    for axis, extent, new, lengths, places in lines:
-        length = _forerun.take(lengths, first)
-        begin = _chosen(op, _forerun.take(places, first), extent - length, (0.0, 1.0))
-        made = resampled(made, axis, *taps(np, method, new, begin, length, extent, device=x.device))
+    lines = ((x.ndim - 3, rows, high, down, middle[1]), (x.ndim - 2, columns, wide, across, middle[0]))
+    for number, (axis, extent, new, lengths, last) in enumerate(lines):
+        begins = floor(draws[2 + number] * (extent - lengths + 1))
+        numbers = to_array([[float(last)], [float((extent - last) // 2)]], "float64", x.device)
+        chosen = _forerun.take(_forerun.concatenate([_forerun.stack([lengths, begins], 0), numbers], 1), first, 1)
+        made = resampled(made, axis, *taps(np, method, new, chosen[1], chosen[0], extent, device=x.device))
     return _stored(made, x)

@@ -44,7 +44,8 @@ def taps(
     tuple
         Indices and shares, both of shape (taps, extent). Shares are ``None`` if there is one tap.
     """
-    scale = length / extent
+    # Rounded like OpenCV's: the nearest pixel of a place between two depends on it.
+    scale = 1 / (extent / length)
     steps = xp.arange(extent, dtype="float64", **options)
     if method == NEAREST:
         return (begin + xp.minimum(xp.floor(steps * scale), length - 1)).reshape(1, extent), None

@@ -66,6 +66,8 @@ MODULES = {
         "npx",
     ),
     "_npx_image.py": "npx.image",
+    "image": "image",
+    "recordio.py": "recordio",
     "autograd.py": "autograd",
 }
 

@@ -15,9 +15,11 @@ Where a number is expected, such as an axis or an extent, an array is read: the 
 
 from __future__ import annotations
 
+import base64
 import inspect
 import itertools
 import pathlib
+import tempfile
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +29,7 @@ import pytest
 
 import forerun._pointwise
 import forerun._pointwise_npx
-from forerun import autograd, gluon, np, npx
+from forerun import autograd, gluon, image, np, npx, recordio
 
 WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
@@ -36,6 +38,7 @@ ROOTS = {
     "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "npx.image": npx.image, "autograd": autograd,
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils, "gluon.metric": gluon.metric, "gluon.probability": gluon.probability,
+    "image": image, "recordio": recordio,
 }  # fmt: skip
 # Slots of every object that are unrelated to arrays.
 COMMON = {
@@ -101,6 +104,17 @@ def network() -> gluon.nn.Dense:
     return net
 
 
+# A PNG file of one pixel.
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNwAAAAQgBBKTf07wAAAABJRU5ErkJggg==")
+
+
+def read_pixel() -> np.ndarray:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(PIXEL)
+        file.flush()
+        return image.imread(file.name)
+
+
 def trained() -> gluon.Trainer:
     net = network()
     trainer = gluon.Trainer(net.collect_params(), "adam")
@@ -128,6 +142,11 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "gluon.metric.PearsonCorrelation.get": lambda _: measured("pearsonr").get(),
     "gluon.metric.Perplexity.get": lambda _: measured("perplexity").get(),
     "gluon.metric.RMSE.get": lambda _: measured("rmse").get(),
+    "image.imdecode": lambda _: image.imdecode(array(2).astype("uint8")),
+    "image.imencode": lambda _: image.imencode(".png", array(2, 2, 3).astype("uint8")),
+    "recordio.pack": lambda _: recordio.pack((0, array(2), 0, 0), b""),
+    "recordio.pack_img": lambda _: recordio.pack_img((0, 1, 0, 0), array(2, 2, 3).astype("uint8")),
+    "recordio.unpack_img": lambda _: recordio.unpack_img(recordio.pack((0, 1, 0, 0), PIXEL)),
     "np.allclose": lambda _: np.allclose(array(2), array(2)),
     "np.array_equal": lambda _: np.array_equal(array(2), array(2)),
     "np.array_equiv": lambda _: np.array_equiv(array(2), array(2)),
@@ -413,6 +432,24 @@ OWN: dict[str, Callable[[], object]] = {
     "npx.image.flip_top_bottom": lambda: npx.image.flip_top_bottom(array(3, 2, 3)),
     "npx.image.random_flip_left_right": lambda: npx.image.random_flip_left_right(array(3, 2, 3)),
     "npx.image.random_flip_top_bottom": lambda: npx.image.random_flip_top_bottom(array(3, 2, 3)),
+    "npx.image.random_color_jitter": lambda: npx.image.random_color_jitter(array(3, 2, 3), 0.1, 0.1, 0.1, 0.1),
+    "npx.image.random_crop": lambda: npx.image.random_crop(array(3, 4, 3), width=2, height=2),
+    "npx.image.random_hue": lambda: npx.image.random_hue(array(3, 2, 3), 0.1, 0.2),
+    "npx.image.random_resized_crop": lambda: npx.image.random_resized_crop(array(3, 4, 3), 2, 2),
+    "image.CreateAugmenter": lambda: image.CreateAugmenter((3, 4, 4), rand_mirror=True, mean=True),
+    "image.CreateDetAugmenter": lambda: image.CreateDetAugmenter((3, 4, 4), rand_crop=1, rand_pad=1),
+    "image.CreateMultiRandCropAugmenter": lambda: image.CreateMultiRandCropAugmenter([0.1, 0.5]),
+    "image.center_crop": lambda: image.center_crop(array(4, 4, 3), (2, 2)),
+    "image.copyMakeBorder": lambda: image.copyMakeBorder(array(4, 4, 3), 1, 1, 1, 1),
+    "image.fixed_crop": lambda: image.fixed_crop(array(4, 4, 3), 0, 0, 2, 2, (3, 3)),
+    "image.imread": read_pixel,
+    "image.imresize": lambda: image.imresize(array(4, 4, 3), 2, 2),
+    "image.imrotate": lambda: image.imrotate(array(3, 4, 4), 10),
+    "image.random_crop": lambda: image.random_crop(array(4, 4, 3), (2, 2)),
+    "image.random_rotate": lambda: image.random_rotate(array(3, 4, 4), (-10, 10)),
+    "image.random_size_crop": lambda: image.random_size_crop(array(4, 4, 3), (2, 2)),
+    "image.resize_short": lambda: image.resize_short(array(4, 4, 3), 2),
+    "image.scale_down": lambda: image.scale_down((4, 4), (2, 2)),
     "npx.im2col": lambda: npx.im2col(array(1, 1, 3), 2),
     "npx.col2im": lambda: npx.col2im(array(1, 2, 2), 3, 2),
     "npx.deformable_convolution": lambda: npx.deformable_convolution(

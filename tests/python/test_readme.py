@@ -1,4 +1,4 @@
-"""The Python examples of README.md and of the pages about layers run unchanged."""
+"""The Python examples of README.md and of the pages about layers and images run unchanged."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_the_examples_run(
     assert re.search(r"\[\[\s*3\.?\d*,?\s+3\.?\d*\s*\]\]", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_the_examples_of_layers_run(page: pathlib.Path) -> None:
+@pytest.mark.parametrize("page", [*PAGES, PAGES[0].parents[1] / "images.md"], ids=lambda page: page.stem)
+def test_the_examples_of_pages_run(page: pathlib.Path) -> None:
     for example in examples_of(page):
         exec(compile(example, page.name, "exec"), {"__name__": "__main__"})
 

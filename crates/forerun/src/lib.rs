@@ -28,6 +28,8 @@ pub use forerun_base::fail_point;
 pub use forerun_base::{
     BFloat16, Complex, DType, Device, Error, ErrorKind, Float16, Kind, Layout, Loc, Result, Scalar, Shape,
 };
+/// Automatic differentiation: the tape and the backward walk over it.
+pub use forerun_grad as grad;
 /// Image files: JPEG, PNG and WebP to pixels, pixels to JPEG and PNG.
 ///
 /// ```
@@ -40,8 +42,6 @@ pub use forerun_base::{
 /// # }
 /// ```
 pub use forerun_image as image;
-/// Automatic differentiation: the tape and the backward walk over it.
-pub use forerun_grad as grad;
 /// Layers, losses, optimisers, batches and checkpoints.
 ///
 /// ```

@@ -43,6 +43,8 @@ pub fn decode(file: &[u8], wanted: Wanted) -> Result<Pixels, ImageError> {
 fn unknown(file: &[u8]) -> String {
     match file.len() {
         0 => "no bytes".to_owned(),
-        count => format!("{count} bytes are neither JPEG nor PNG nor WebP; they begin with {:02x?}", &file[..count.min(8)]),
+        count => {
+            format!("{count} bytes are neither JPEG nor PNG nor WebP; they begin with {:02x?}", &file[..count.min(8)])
+        }
     }
 }

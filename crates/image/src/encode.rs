@@ -1,8 +1,7 @@
 //! Encoders: JPEG and PNG.
 
 use crate::failure::ImageError;
-use image::ExtendedColorType;
-use image::codecs::jpeg::JpegEncoder;
+use crate::jpeg_encoder;
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
 
 /// The number of rows and columns.
@@ -12,18 +11,13 @@ type Size = (usize, usize);
 pub fn encode_jpeg(values: &[u8], size: Size, channels: usize, quality: u8) -> Result<Vec<u8>, ImageError> {
     let name = "JPEG";
     let (height, width) = checked(name, values, size, channels, u16::MAX.into())?;
-    let kind = match channels {
-        1 => ExtendedColorType::L8,
-        3 => ExtendedColorType::Rgb8,
-        _ => return Err(ImageError::new(name, format_args!("cannot hold {channels} channels, only 1 or 3"))),
-    };
+    if !matches!(channels, 1 | 3) {
+        return Err(ImageError::new(name, format_args!("cannot hold {channels} channels, only 1 or 3")));
+    }
     if !(1..=100).contains(&quality) {
         return Err(ImageError::new(name, format_args!("quality must be between 1 and 100, not {quality}")));
     }
-    let mut file = Vec::new();
-    let mut encoder = JpegEncoder::new_with_quality(&mut file, quality);
-    encoder.encode(values, width, height, kind).map_err(|cause| ImageError::new(name, cause))?;
-    Ok(file)
+    Ok(jpeg_encoder::encode(values, height as usize, width as usize, channels, quality))
 }
 
 /// Encodes gray, gray and alpha, RGB or RGBA pixels as PNG, with a compression from 0 (none) to 9.
@@ -105,6 +99,26 @@ mod tests {
     }
 
     #[test]
+    fn a_jpeg_of_high_quality_is_near_the_pixels() {
+        for channels in [1, 3] {
+            for (height, width) in [(1, 1), (8, 8), (9, 31), (40, 23)] {
+                // Large and small frequencies, and both extremes.
+                let value = |at: usize| match (at / channels / width + at % 7) % 5 {
+                    0 => 0,
+                    1 => 255,
+                    _ => (at * 37 % 256) as u8,
+                };
+                let values: Vec<u8> = (0..height * width * channels).map(value).collect();
+                let file = encode_jpeg(&values, (height, width), channels, 100).unwrap();
+                let pixels = decode(&file, Wanted::Unchanged).unwrap();
+                let apart = pixels.values.iter().zip(&values).map(|(made, given)| made.abs_diff(*given)).max();
+                assert!(apart <= Some(3), "{height} x {width} x {channels}: {apart:?}");
+                assert!(encode_jpeg(&values, (height, width), channels, 10).unwrap().len() <= file.len());
+            }
+        }
+    }
+
+    #[test]
     fn what_a_format_cannot_hold_is_an_error() {
         for (values, size, channels) in [(0, (0, 4), 1), (12, (2, 2), 2), (11, (2, 2), 3), (70000, (1, 70000), 1)] {
             assert!(encode_jpeg(&vec![0; values], size, channels, 90).is_err(), "{size:?}");
@@ -118,10 +132,7 @@ mod tests {
     #[test]
     fn every_prefix_of_a_file_is_an_error_or_pixels_of_the_image() {
         let values = gradient(16, 24, 3);
-        let files = [
-            encode_jpeg(&values, (16, 24), 3, 90).unwrap(),
-            encode_png(&values, (16, 24), 3, 6).unwrap(),
-        ];
+        let files = [encode_jpeg(&values, (16, 24), 3, 90).unwrap(), encode_png(&values, (16, 24), 3, 6).unwrap()];
         for file in files {
             for length in 0..file.len() - 12 {
                 assert!(decode(&file[..length], Wanted::Rgb).is_err(), "{length} of {}", file.len());

@@ -21,8 +21,7 @@ pub(crate) fn decode(file: &[u8], wanted: Wanted) -> Stored {
         return Err(ImageError::new(NAME, format_args!("the file of {} bytes is truncated", file.len())));
     }
     // In a whole file the decoder passes over what it cannot read, as other decoders do.
-    let options =
-        DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     decoder.decode_headers().map_err(failed)?;
     let (Some((width, height)), Some(stored)) = (decoder.dimensions(), decoder.input_colorspace()) else {

@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod failure;
 mod jpeg;
+mod jpeg_encoder;
 mod limits;
 mod orientation;
 mod pixels;

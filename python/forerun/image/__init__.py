@@ -5,6 +5,7 @@ Images are arrays of shape (height, width, channels).
 
 from __future__ import annotations
 
+import sys as _sys
 import typing as _typing
 
 from forerun._missing import module_getattr as _module_getattr
@@ -31,4 +32,7 @@ else:
             from forerun.image import iterators
 
             return getattr(iterators, name)
+        if name == "image":
+            # MXNet defines these functions in a module of that name.
+            return _sys.modules[__name__]
         return _missing(name)

@@ -60,10 +60,10 @@ class Described:
     """An object that can be described by its name and its arguments."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in kwargs.items()}
+        self._kwargs = kwargs
 
     def dumps(self) -> Any:
-        """Return a description: the name and the arguments as JSON.
+        """Return a description: the name and the arguments as JSON. Waits for arguments that are arrays.
 
         Examples
         --------
@@ -71,7 +71,8 @@ class Described:
         >>> image.ResizeAug(4).dumps()
         '["resizeaug", {"size": 4, "interp": 2}]'
         """
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
+        given = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in self._kwargs.items()}
+        return json.dumps([type(self).__name__.lower(), given])
 
 
 class Augmenter(Described):

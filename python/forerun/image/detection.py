@@ -70,7 +70,7 @@ class DetBorrowAug(DetAugmenter):
     def __init__(self, augmenter: Augmenter) -> None:
         if not isinstance(augmenter, Augmenter):
             raise TypeError(f"DetBorrowAug: needs an Augmenter, got {type(augmenter).__name__}")
-        super().__init__(augmenter=augmenter.dumps())
+        super().__init__()
         self.augmenter = augmenter
 
     def dumps(self) -> Any:

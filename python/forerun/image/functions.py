@@ -117,7 +117,8 @@ def scale_down(src_size: Size, size: Size) -> tuple[int, int]:
     >>> image.scale_down((640, 480), (720, 120))
     (640, 106)
     """
-    return scaled_down(_pair("scale_down", src_size), _pair("scale_down", size))
+    (columns, rows), (width, height) = src_size, size
+    return scaled_down((index(columns), index(rows)), (index(width), index(height)))
 
 
 def resize_short(src: ArrayLike, size: SupportsIndex, interp: int = 2) -> ndarray:

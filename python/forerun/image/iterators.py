@@ -225,10 +225,11 @@ class ImageIter(DataIter):
         """Return the next batch, or raise ``StopIteration``."""
         if self._ended:
             raise StopIteration
-        samples, self._rolled = self._rolled, []
-        samples += self._samples(self.batch_size - len(samples))
-        pad = self.batch_size - len(samples)
-        if pad:
+        rolled, self._rolled = self._rolled, []
+        samples = rolled + self._samples(self.batch_size - len(rolled))
+        # Like MXNet, count those after the samples of the epoch before.
+        pad = self.batch_size - len(rolled or samples)
+        if len(samples) < self.batch_size:
             self._ended = True
             if self.last_batch_handle == "roll_over":
                 self._rolled = samples
@@ -238,7 +239,7 @@ class ImageIter(DataIter):
             if self.imgrec is not None:
                 self.imgrec.reset()
             # Fewer images than a batch has are repeated.
-            samples += self._samples(pad)
+            samples += self._samples(self.batch_size - len(samples))
             samples = [samples[at % len(samples)] for at in range(self.batch_size)]
         return self._batch(samples, pad)
 
