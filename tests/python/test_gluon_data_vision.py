@@ -221,7 +221,7 @@ def test_archives_may_not_claim_more_than_they_hold(tmp_path: pathlib.Path) -> N
     member = tarfile.TarInfo("data_batch_1.bin")
     member.size = 2**40
     (tmp_path / "cifar-10-binary.tar.gz").write_bytes(gzip.compress(member.tobuf(tarfile.GNU_FORMAT)))
-    with pytest.raises(ValueError, match="data_batch_1.bin claims 1099511627776 bytes"):
+    with pytest.raises(ValueError, match=r"data_batch_1\.bin claims 1099511627776 bytes"):
         vision.CIFAR10(tmp_path)
 
 

@@ -208,6 +208,8 @@ class Bad(data.Dataset):
 
 
 class Peculiar(Exception):
+    """An error that cannot be unpickled."""
+
     def __init__(self, one: int, two: int) -> None:
         super().__init__("peculiar")
 
@@ -449,7 +451,8 @@ def test_start_methods(run: Run, method: str) -> None:
     program = """
 if __name__ == "__main__":
     pixels = np.arange(4 * 2 * 2 * 3).reshape(4, 2, 2, 3).astype("uint8")
-    change = transforms.Compose([transforms.RandomFlipLeftRight(), transforms.RandomContrast(0.5), transforms.ToTensor()])
+    steps = [transforms.RandomFlipLeftRight(), transforms.RandomContrast(0.5), transforms.ToTensor()]
+    change = transforms.Compose(steps)
     images = data.ArrayDataset(pixels).transform_first(change)
     plain = [x.tolist() for x in data.DataLoader(images, 2, seed=1)]
     method = sys.argv[1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MASK = 2**64 - 1
 
 
-class Host(numpy.ndarray):  # type: ignore[type-arg]
+class Host(numpy.ndarray):
     """The elements of an array, on the host."""
 
     __slots__ = ()
@@ -93,7 +93,7 @@ def drawing(seed: int) -> Iterator[None]:
 def generator() -> numpy.random.RandomState:
     """Return the generator of the batch that this thread is making, or NumPy's global one."""
     if _drawing.seed is None:
-        return numpy.random.mtrand._rand  # type: ignore[attr-defined, no-any-return]
+        return numpy.random.mtrand._rand
     if _drawing.generator is None:
         # NumPy keeps the numbers of RandomState across versions.
         _drawing.generator = numpy.random.RandomState([_drawing.seed & 0xFFFFFFFF, _drawing.seed >> 32])

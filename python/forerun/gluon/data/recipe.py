@@ -66,7 +66,7 @@ class Recipe:
             return [self._changed(batch[0]), *batch[1:]]
         return self._changed(batch)
 
-    def _changed(self, batch: ndarray) -> ndarray:
+    def _changed(self, batch: ndarray) -> Any:
         # Images of three dimensions make a batch of four; with others, a transform could mistake a batch for an image.
         if batch.ndim != 4:
             return np.stack([self._tailed(sample) for sample in batch])

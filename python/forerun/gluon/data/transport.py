@@ -53,7 +53,7 @@ class _Pickler(pickle.Pickler):
     def _parts(value: Any) -> tuple[Any, ...]:
         flat = numpy.ascontiguousarray(value).reshape(-1)
         # Dtypes that NumPy does not know export no buffer; their bytes do.
-        return pickle.PickleBuffer(flat.view(numpy.uint8)), value.dtype, value.shape
+        return pickle.PickleBuffer(flat.view(numpy.uint8)), value.dtype, value.shape  # type: ignore[arg-type]
 
 
 class Sender:

@@ -130,13 +130,13 @@ class _Crop(HybridBlock):
         (width, height), (rows, columns) = self._size, x.shape[:2]
         if rows < height or columns < width:
             return npx.image.random_crop(host.shown(x), self._limits, self._limits, width, height, self._interpolation)
-        left, top = self._place(columns - width), self._place(rows - height)
+        left, top = self._corner(columns - width), self._corner(rows - height)
         return x[top : top + height, left : left + width]
 
     def _padded(self, x: Any) -> Any:
         return x
 
-    def _place(self, room: int) -> int:
+    def _corner(self, room: int) -> int:
         low, high = self._limits
         share = low if low == high else host.generator().uniform(low, high)
         return int(share * room)
