@@ -89,7 +89,7 @@ class MNIST(_Published):
     Examples
     --------
     >>> from forerun.gluon.data import vision
-    >>> vision.MNIST(root="/nonexistent")
+    >>> vision.MNIST(root="/nonexistent")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     FileNotFoundError: MNIST: /nonexistent has no train-images-idx3-ubyte.gz or train-images-idx3-ubyte. ...
@@ -145,7 +145,7 @@ class CIFAR10(_Published):
     Examples
     --------
     >>> from forerun.gluon.data import vision
-    >>> vision.CIFAR10(root="/nonexistent", train=False)
+    >>> vision.CIFAR10(root="/nonexistent", train=False)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     FileNotFoundError: CIFAR10: /nonexistent has no test_batch.bin ...
@@ -243,7 +243,7 @@ class CIFAR100(CIFAR10):
     Examples
     --------
     >>> from forerun.gluon.data import vision
-    >>> vision.CIFAR100(root="/nonexistent", fine_label=True)
+    >>> vision.CIFAR100(root="/nonexistent", fine_label=True)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     FileNotFoundError: CIFAR100: /nonexistent has no train.bin ...
