@@ -37,6 +37,7 @@ ROOTS = {
     "np.polynomial": np.polynomial, "np.polynomial.polynomial": np.polynomial.polynomial,
     "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "npx.image": npx.image, "autograd": autograd,
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
+    "gluon.data.vision": gluon.data.vision, "gluon.data.vision.transforms": gluon.data.vision.transforms,
     "gluon.utils": gluon.utils, "gluon.metric": gluon.metric, "gluon.probability": gluon.probability,
     "image": image, "recordio": recordio,
 }  # fmt: skip
