@@ -196,7 +196,10 @@ def _renamed(net: Block, layers: list[str], given: dict[str, ndarray], where: st
             if not theirs:
                 renamed[path + name] = _neutral(layer, name, given[f"{layers[0]}.weight"].shape[0])
             elif key in left:
-                renamed[path + name] = given[key]
+                array = given[key]
+                # Our last layer may be a 1x1 convolution where torchvision's is dense.
+                is_dense = isinstance(layer, nn.Conv2D) and name == "weight" and array.ndim == 2
+                renamed[path + name] = array.reshape(*array.shape, 1, 1) if is_dense else array
                 left.discard(key)
             elif isinstance(layer, nn.Conv2D) and name == "bias":
                 # A convolution of MXNet's bottlenecks has a bias, torchvision's has none.
