@@ -51,11 +51,12 @@ if _TYPE_CHECKING:
     from forerun import autograd, gluon, init, lr_scheduler, optimizer
     from forerun import d2l as d2l
     from forerun import mxnet as mxnet
+    from forerun import onnx as onnx
     from forerun import paddle as paddle
     from forerun import torch as torch
 
 # Imported lazily, so that programs that only use arrays do not pay for networks and dialects.
-_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "torch")
+_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "onnx", "optimizer", "paddle", "torch")
 
 __all__ = [
     "SyncWarning",

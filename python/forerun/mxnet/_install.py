@@ -20,6 +20,7 @@ _MODULES = {
     "gluon": "forerun.gluon",
     "init": "forerun.init",
     "initializer": "forerun.init",
+    "onnx": "forerun.onnx",
     "optimizer": "forerun.optimizer",
     "io": "forerun.mxnet.io",
     "lr_scheduler": "forerun.lr_scheduler",

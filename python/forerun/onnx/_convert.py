@@ -8,7 +8,7 @@ from typing import Any
 
 from forerun import np
 from forerun._forerun import __version__, ndarray
-from forerun.onnx import _layers, _pointwise, _structured, _wire
+from forerun.onnx import _fused, _layers, _pointwise, _structured, _wire
 from forerun.onnx._builder import Builder, Linear, Shape, Unmapped, Value, View, shape_of
 
 # Version 18 of the operators has reductions over axes that are inputs, and version 8 of the format belongs to it.
@@ -54,13 +54,20 @@ class _Conversion:
     def model(self) -> bytes:
         """Return the model."""
         builder = self._builder
-        for node in self._tree["nodes"]:
+        norms = _fused.batch_norms(self._tree)
+        inner = {number for norm in norms.values() for number in norm.nodes}
+        for number, node in enumerate(self._tree["nodes"]):
+            if number in inner:
+                # Nothing reads it.
+                self._arrays.append(_Packed())
+                continue
             builder.note = node.get("line", "")
             where = f"export: {node['op']}, from {builder.note}" if builder.note else f"export: {node['op']}"
             try:
-                self._arrays.append(self._converted(node))
+                made = self._batch_norm(node, norms[number]) if number in norms else self._converted(node)
             except Unmapped as error:
                 raise ValueError(f"{where}: {error}") from None
+            self._arrays.append(made)
         builder.note = ""
         outputs = []
         for name, reference in zip(self._names, self._tree["outputs"], strict=True):
@@ -122,6 +129,13 @@ class _Conversion:
         if attributes:
             raise Unmapped("ONNX has no such op")
         return self._pointwise(op, given, dtype, shape)
+
+    def _batch_norm(self, node: dict[str, Any], norm: _fused.BatchNorm) -> Value:
+        x, beta, mean, variance = (self._read(one) for one in (norm.x, norm.beta, norm.mean, norm.variance))
+        gamma = self._builder.full(beta.shape, 1, x.dtype) if norm.gamma is None else self._read(norm.gamma)
+        names = [one.name for one in (x, gamma, beta, mean, variance)]
+        name = self._builder.add("BatchNormalization", *names, epsilon=norm.epsilon)
+        return Value(name, node["dtype"], x.shape)
 
     def _pointwise(self, op: str, given: list[Any], dtype: str, shape: Shape) -> Value:
         if op == "cast":
