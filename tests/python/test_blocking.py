@@ -19,6 +19,7 @@ import inspect
 import itertools
 import pathlib
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,7 +28,7 @@ import pytest
 
 import forerun._pointwise
 import forerun._pointwise_npx
-from forerun import autograd, gluon, np, npx
+from forerun import autograd, gluon, np, npx, onnx
 
 WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
@@ -36,6 +37,8 @@ ROOTS = {
     "np.lib.stride_tricks": np.lib.stride_tricks, "npx": npx, "npx.image": npx.image, "autograd": autograd,
     "gluon": gluon, "gluon.rnn": gluon.rnn, "gluon.nn": gluon.nn, "gluon.loss": gluon.loss, "gluon.data": gluon.data,
     "gluon.utils": gluon.utils, "gluon.metric": gluon.metric, "gluon.probability": gluon.probability,
+    "gluon.model_zoo.vision": gluon.model_zoo.vision, "gluon.model_zoo.model_store": gluon.model_zoo.model_store,
+    "onnx": onnx,
 }  # fmt: skip
 # Slots of every object that are unrelated to arrays.
 COMMON = {
@@ -99,6 +102,13 @@ def network() -> gluon.nn.Dense:
     net.initialize()
     net(array(2, 3))
     return net
+
+
+def files_of(path: str) -> tuple[str, str]:
+    """Return the files of a network. Only what reads them is to be refused."""
+    with forerun.no_sync("warn"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return network().export(path, inputs=[array(3, 3)])
 
 
 def trained() -> gluon.Trainer:
@@ -185,6 +195,8 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "gluon.Block.save_parameters": saved(lambda path: network().save_parameters(path)),
     "gluon.Block.save": saved(lambda path: network().save(path)),
     "gluon.HybridBlock.export": saved(lambda path: network().export(path, inputs=[array(3, 3)])),
+    "onnx.export": saved(lambda path: onnx.export(network(), path, [array(3, 3)])),
+    "onnx.export_model": saved(lambda path: onnx.export_model(*files_of(path), onnx_file_path=path)),
     "gluon.ParameterDict.save": saved(lambda path: network().collect_params().save(path)),
     "gluon.ParameterDict.restore": lambda _: network().collect_params().restore(),
     "gluon.Trainer.restore": lambda _: trained().restore(),
