@@ -39,14 +39,15 @@ def get_model_file(name: str, root: str | os.PathLike[str] | None = None) -> str
     Examples
     --------
     >>> import os, tempfile
+    >>> from forerun import np
     >>> from forerun.gluon.model_zoo import model_store, vision
-    >>> net = vision.squeezenet1_1(classes=2)
+    >>> net = vision.mobilenet0_25(classes=2)
     >>> net.initialize()
-    >>> net.infer_shape(np.ones((1, 3, 224, 224)))
+    >>> scores = net(np.ones((1, 3, 32, 32)))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     net.save_parameters(os.path.join(folder, "squeezenet1.1.params"))
-    ...     os.path.basename(model_store.get_model_file("squeezenet1.1", root=folder))
-    'squeezenet1.1.params'
+    ...     net.save_parameters(os.path.join(folder, "mobilenet0.25.params"))
+    ...     os.path.basename(model_store.get_model_file("mobilenet0.25", root=folder))
+    'mobilenet0.25.params'
     """
     folder = _folder(root)
     pattern = re.compile(re.escape(name) + r"-([0-9a-f]{8})\.params")

@@ -31,7 +31,7 @@ class AlexNet(HybridBlock):
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.AlexNet(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
 
     def __init__(self, classes: int = 1000, **arguments: Any) -> None:
@@ -85,6 +85,6 @@ def alexnet(
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.alexnet(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return _prepared(AlexNet(**options), "alexnet", pretrained, root, ctx, device)

@@ -153,7 +153,7 @@ def get_densenet(
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.get_densenet(121, classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     if num_layers not in _SPECS:
         raise ValueError(f"get_densenet: num_layers must be one of {', '.join(map(str, _SPECS))}, got {num_layers}")
@@ -168,7 +168,7 @@ def densenet121(**options: Any) -> DenseNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.densenet121(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_densenet(121, **options)
 
@@ -180,7 +180,7 @@ def densenet161(**options: Any) -> DenseNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.densenet161(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_densenet(161, **options)
 
@@ -192,7 +192,7 @@ def densenet169(**options: Any) -> DenseNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.densenet169(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_densenet(169, **options)
 
@@ -204,6 +204,6 @@ def densenet201(**options: Any) -> DenseNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.densenet201(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_densenet(201, **options)

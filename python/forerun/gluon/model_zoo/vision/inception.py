@@ -111,7 +111,7 @@ class Inception3(HybridBlock):
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.Inception3(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
 
     def __init__(self, classes: int = 1000, **arguments: Any) -> None:
@@ -167,6 +167,6 @@ def inception_v3(
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.inception_v3(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return _prepared(Inception3(**options), "inceptionv3", pretrained, root, ctx, device)

@@ -147,7 +147,7 @@ class MobileNet(HybridBlock):
 
 
 # The factor of the expansion, the channels, the number and the first stride of the bottlenecks of each stage.
-_STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 1), (6, 96, 3, 2), (6, 160, 3, 2), (6, 320, 1, 1))
+_STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 
 
 class MobileNetV2(HybridBlock):
@@ -228,7 +228,7 @@ def get_mobilenet(
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.get_mobilenet(0.5, classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     net = MobileNet(multiplier, **options)
     return _prepared(net, f"mobilenet{_suffix(multiplier)}", pretrained, root, ctx, device)
@@ -276,7 +276,7 @@ def mobilenet1_0(**options: Any) -> MobileNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.mobilenet1_0(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_mobilenet(1.0, **options)
 
@@ -288,7 +288,7 @@ def mobilenet0_75(**options: Any) -> MobileNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.mobilenet0_75(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_mobilenet(0.75, **options)
 
@@ -300,7 +300,7 @@ def mobilenet0_5(**options: Any) -> MobileNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.mobilenet0_5(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_mobilenet(0.5, **options)
 
@@ -312,7 +312,7 @@ def mobilenet0_25(**options: Any) -> MobileNet:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.mobilenet0_25(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_mobilenet(0.25, **options)
 

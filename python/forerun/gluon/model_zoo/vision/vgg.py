@@ -113,7 +113,7 @@ def get_vgg(
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.get_vgg(11, classes=10, batch_norm=True).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     if num_layers not in _LAYERS:
         raise ValueError(f"get_vgg: num_layers must be one of {', '.join(map(str, _LAYERS))}, got {num_layers}")
@@ -129,7 +129,7 @@ def vgg11(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg11(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(11, **options)
 
@@ -141,7 +141,7 @@ def vgg13(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg13(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(13, **options)
 
@@ -153,7 +153,7 @@ def vgg16(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg16(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(16, **options)
 
@@ -165,7 +165,7 @@ def vgg19(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg19(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(19, **options)
 
@@ -177,7 +177,7 @@ def vgg11_bn(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg11_bn(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(11, batch_norm=True, **options)
 
@@ -189,7 +189,7 @@ def vgg13_bn(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg13_bn(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(13, batch_norm=True, **options)
 
@@ -201,7 +201,7 @@ def vgg16_bn(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg16_bn(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(16, batch_norm=True, **options)
 
@@ -213,6 +213,6 @@ def vgg19_bn(**options: Any) -> VGG:
     --------
     >>> from forerun.gluon.model_zoo import vision
     >>> vision.vgg19_bn(classes=10).output
-    Dense(0 -> 10, linear)
+    Dense(-1 -> 10, linear)
     """
     return get_vgg(19, batch_norm=True, **options)
