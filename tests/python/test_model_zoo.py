@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import pathlib
 import re
@@ -70,27 +71,46 @@ SMALL = {
 }
 
 
+# The extents of the results of the layers of `features`, each with how many layers in a row have it.
+EXTENTS = {
+    "alexnet": [(55, 1), (27, 2), (13, 4), (6, 1)],
+    "densenet121": [(112, 3), (56, 2), (28, 2), (14, 2), (7, 4), (1, 1)],
+    "inceptionv3": [(149, 1), (147, 2), (73, 2), (71, 1), (35, 4), (17, 5), (8, 3), (1, 2)],
+    "mobilenet0.25": [(112, 9), (56, 12), (28, 12), (14, 36), (7, 12), (1, 1)],
+    "mobilenetv2_0.25": [(112, 4), (56, 2), (28, 3), (14, 7), (7, 7), (1, 1)],
+    "resnet50_v1": [(112, 3), (56, 2), (28, 1), (14, 1), (7, 1), (1, 1)],
+    "resnet50_v2": [(224, 1), (112, 3), (56, 2), (28, 1), (14, 1), (7, 3), (1, 1)],
+    "squeezenet1.0": [(109, 2), (54, 4), (27, 5), (13, 3)],
+    "squeezenet1.1": [(111, 2), (55, 3), (27, 3), (13, 6)],
+    "vgg11": [(224, 2), (112, 3), (56, 5), (28, 5), (14, 5), (7, 1)],
+}
 # These networks have parameters of 400 MB and more, which are allocated to infer the shapes.
 LARGE = [name for name in COUNTS if name.startswith(("alexnet", "vgg"))]
 
 
-def assert_counted(name: str) -> None:
+def assert_like_mxnet(name: str) -> None:
+    """Compare the numbers of parameters, and the extents that strides and pooling give."""
     net = vision.get_model(name)
+    found: list[int] = []
+    for layer in net.features:
+        layer.register_forward_hook(lambda _, __, out: found.append(out.shape[2]) if out.ndim == 4 else None)
     side = 299 if name == "inceptionv3" else 224
     # An empty batch determines the shapes without computing anything.
     net.infer_shape(np.zeros((0, 3, side, side)))
     assert sum(math.prod(one.shape) for one in net.collect_params().values()) == COUNTS[name]
     assert {path.split(".")[0] for path in net.collect_params()} == {"features", "output"}
+    if name in EXTENTS:
+        assert [(extent, len(list(same))) for extent, same in itertools.groupby(found)] == EXTENTS[name]
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTS if name not in LARGE])
-def test_every_network_has_the_parameters_of_mxnet(name: str) -> None:
-    assert_counted(name)
+def test_every_network_is_like_mxnets(name: str) -> None:
+    assert_like_mxnet(name)
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_networks_have_the_parameters_of_mxnet(name: str) -> None:
-    assert_counted(name)
+def test_large_networks_are_like_mxnets(name: str) -> None:
+    assert_like_mxnet(name)
 
 
 def test_get_model_knows_every_network() -> None:
