@@ -177,7 +177,7 @@ def test_weights_come_from_a_folder(tmp_path: pathlib.Path) -> None:
     digest = hashlib.sha1(data).hexdigest()
     hashed = tmp_path / f"mobilenet0.25-{digest[:8]}.params"
     hashed.write_bytes(data)
-    net = small(pretrained=True, root=tmp_path, ctx=npx.cpu(0))
+    net = small(pretrained=True, root=tmp_path, ctx=npx.current_device())
     for name, one in net.collect_params().items():
         numpy.testing.assert_array_equal(one.data().asnumpy(), given[name])
     x = np.random.normal(size=(2, 3, 32, 32))
@@ -279,7 +279,7 @@ def test_a_state_dict_of_torchvision_is_loaded(tmp_path: pathlib.Path) -> None:
     state["bn1.num_batches_tracked"] = np.array(3)
     path = tmp_path / "resnet50.safetensors"
     npx.save(path, state)
-    again = vision.from_torchvision("resnet50_v1", path, npx.cpu(0))
+    again = vision.from_torchvision("resnet50_v1", path, npx.current_device())
     numpy.testing.assert_array_equal(again(x).asnumpy(), scores)
     state["more"] = np.ones((1,))
     npx.save(path, state)
