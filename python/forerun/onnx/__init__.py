@@ -1,4 +1,4 @@
-"""Export of networks to ONNX files, which other programs run. ``docs/onnx.md`` lists the ops.
+"""ONNX files: networks for other programs, and from them. ``docs/onnx.md`` lists the ops.
 
 Examples
 --------
@@ -22,13 +22,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forerun import np
+from forerun._device import DeviceLike
 from forerun._files import load_parameters
 from forerun._forerun import Graph, ndarray
 from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon._export import trace
 from forerun.gluon.hybrid import HybridBlock
 
-__all__ = ["export", "export_model"]
+__all__ = ["export", "export_model", "import_model"]
 
 
 def export(
@@ -156,6 +157,41 @@ def export_model(
     return made
 
 
+def import_model(filename: str | os.PathLike[str], ctx: DeviceLike = None, *, device: DeviceLike = None) -> HybridBlock:
+    """Read an ONNX file as a block. The file may come from strangers: nothing in it is executed.
+
+    The block computes what the nodes say, in prediction mode. Its float constants are parameters, with their names, so
+    it can be trained, saved and exported.
+
+    Parameters
+    ----------
+    filename
+        The file, with operators of version 7 to 26.
+    ctx, device
+        The device or devices of the parameters.
+
+    Raises
+    ------
+    ValueError
+        If the file is malformed, or has ops that are not supported. The message names the file and the ops.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from forerun import np, onnx
+    >>> from forerun.gluon import nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize("ones")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = onnx.import_model(onnx.export(net, os.path.join(folder, "net.onnx"), [(4, 3)]))
+    >>> again(np.ones((1, 3)))
+    array([[3., 3.]])
+    """
+    from forerun.onnx._import import import_model as imported
+
+    return imported(filename, ctx, device)
+
+
 def _example(given: Any) -> Any:
     """Return an example input; tuples of integers are shapes."""
     if isinstance(given, tuple) and all(isinstance(extent, int) for extent in given):
@@ -213,6 +249,4 @@ def _write(path: str | os.PathLike[str], graph: Graph, arrays: Mapping[str, ndar
 
 # Type checkers must report missing names.
 if not _typing.TYPE_CHECKING:
-    __getattr__ = _module_getattr(
-        __name__, globals(), {"import_model": "ONNX files are written, not read; gluon.SymbolBlock reads graph files"}
-    )
+    __getattr__ = _module_getattr(__name__, globals(), {"import_to_gluon": "import_model returns a block"})
