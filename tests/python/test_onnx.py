@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy
 import onnx_reader
 import pytest
+from test_fuzz_files import mutate
 
 from forerun import autograd, gluon, init, np, npx, onnx
 from forerun.gluon import HybridBlock, nn, rnn
@@ -243,3 +245,83 @@ def test_files_of_networks_are_converted(tmp_path: pathlib.Path) -> None:
         onnx.export_model(files[0], {"0.weight": np.ones((2,))}, onnx_file_path=target)
     with pytest.raises(ValueError, match="large_model"):
         onnx.export_model(*files, large_model=True)
+
+
+# Recurrent layers and writes are exported as nodes that are not read.
+READ = [name for name in LAYERS if name not in ("writes", "lstm", "gru", "projected")]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_an_import_computes_the_results_of_the_block(name: str, tmp_path: pathlib.Path) -> None:
+    net, inputs, path = exported(name, tmp_path)
+    again = onnx.import_model(path)
+    for batch in [3, 1, 6]:
+        given = inputs(batch)
+        assert_near(net, given, flat(again(*given)))
+    again.hybridize()
+    for _ in range(3):
+        given = inputs(4)
+        assert_near(net, given, flat(again(*given)))
+    graph = onnx_reader.read(onnx.export(again, tmp_path / "second.onnx", given)).graph
+    assert_near(net, given, graph.run(dict(zip(graph.inputs, flat(given), strict=True))))
+
+
+def test_an_import_can_be_trained(tmp_path: pathlib.Path) -> None:
+    _, inputs, path = exported("normed", tmp_path)
+    again = onnx.import_model(path)
+    kinds = {name: one.grad_req for name, one in again.collect_params().items()}
+    assert kinds["0.weight"] == "write" and kinds["1.running_mean"] == "null"
+    trainer = gluon.Trainer(again.collect_params(), "sgd", {"learning_rate": 0.05})
+    (x,) = inputs(8)
+    losses = []
+    for _ in range(20):
+        with autograd.record():
+            loss = ((again(x) - 1) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+        losses.append(float(loss))
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: pathlib.Path) -> None:
+    _, inputs, path = exported("lstm", tmp_path)
+    with pytest.raises(ValueError, match=r"import_model: .*net\.onnx: the ops Scan are not supported"):
+        onnx.import_model(path)
+    _, inputs, path = exported("mlp", tmp_path)
+    data = pathlib.Path(path).read_bytes()
+    broken = tmp_path / "broken.onnx"
+    for changed, message in [
+        (b"", "the file contains no graph"),
+        (data[:-40], "ends within field 7"),
+        (data.replace(b"MatMul", b"Matmul"), "the ops Matmul are not supported"),
+        (data.replace(b"0.weight", b"1.weight", 1), r"reads '[01]\.weight', which no node before it computes"),
+        (data.replace(b"\x0a\x04data", b"\x0a\x04dato", 1), "which no node before it computes"),
+    ]:
+        broken.write_bytes(changed)
+        with pytest.raises(ValueError, match=rf"import_model: .*broken\.onnx: .*{message}"):
+            onnx.import_model(broken)
+    with pytest.raises(ValueError, match=r"takes 1 arrays \(data\), not 2"):
+        onnx.import_model(path)(*inputs(2), *inputs(2))
+    with pytest.raises(ValueError, match=r"OnnxBlock: node \d+ \(MatMul\): matmul: inner dimensions differ"):
+        onnx.import_model(path)(np.ones((2, 9)))
+    with pytest.raises(FileNotFoundError):
+        onnx.import_model(tmp_path / "absent.onnx")
+
+
+def test_damaged_files_are_refused(tmp_path: pathlib.Path, long: bool) -> None:
+    dice = random.Random(5)
+    outcomes = set()
+    for name in ["words", "normed"]:
+        _, _, path = exported(name, tmp_path)
+        data = pathlib.Path(path).read_bytes()
+        broken = tmp_path / "broken.onnx"
+        for _ in range(50_000 if long else 500):
+            changed = mutate(data, dice)
+            broken.write_bytes(changed)
+            try:
+                onnx.import_model(broken)
+                outcomes.add("read")
+            except ValueError as error:
+                assert str(error).startswith(f"import_model: {broken}: ")
+                outcomes.add("refused")
+    assert outcomes == {"read", "refused"}
