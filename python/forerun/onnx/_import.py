@@ -44,8 +44,8 @@ def _parameters(graph: Graph) -> Iterator[tuple[str, ndarray]]:
 
 
 def _is_parameter(tensor: Tensor) -> bool:
-    """Whether a constant can be trained: floats with dimensions, not numbers such as epsilons."""
-    return "float" in tensor.dtype and tensor.shape != ()
+    """Whether a constant can be trained: floats with elements and dimensions, not numbers such as epsilons."""
+    return "float" in tensor.dtype and tensor.shape != () and 0 not in tensor.shape
 
 
 class OnnxBlock(HybridBlock):

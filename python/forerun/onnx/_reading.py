@@ -249,7 +249,7 @@ def _tensor(data: memoryview) -> tuple[str, Tensor]:
     size = 2 if dtype == "bfloat16" else numpy.dtype(dtype).itemsize
     raw = parts.message(9)
     elements = bytes(raw) if raw is not None else _listed(parts, dtype, what)
-    if len(elements) != math.prod(shape) * size or math.prod(extent for extent in shape if extent) > 1 << 59:
+    if len(elements) != math.prod(shape) * size or math.prod(extent for extent in shape if extent) > 1 << 58:
         raise Malformed(f"{what} of {dtype} and shape {shape} has {len(elements)} bytes")
     if dtype == "bool" and elements and max(elements) > 1:
         raise Malformed(f"{what}: a bool is neither 0 nor 1")
