@@ -51,6 +51,7 @@ if _TYPE_CHECKING:
     from forerun import autograd, gluon, image, init, lr_scheduler, optimizer, recordio
     from forerun import d2l as d2l
     from forerun import mxnet as mxnet
+    from forerun import onnx as onnx
     from forerun import paddle as paddle
     from forerun import torch as torch
 
@@ -63,6 +64,7 @@ _LATER = (
     "init",
     "lr_scheduler",
     "mxnet",
+    "onnx",
     "optimizer",
     "paddle",
     "recordio",

@@ -38,6 +38,8 @@ SLOW = (
     "test_fork.py",
     "test_fuzz_files.py",
     "test_interrupt.py",
+    "test_model_zoo.py::test_a_state_dict_of_torchvision_is_loaded",
+    "test_model_zoo.py::test_large_networks_are_like_mxnets",
     "test_pressure.py",
     "test_programs.py",
     "test_samples.py::test_the_other_engine_gives_the_same",

@@ -21,6 +21,7 @@ import itertools
 import pathlib
 import tempfile
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ import pytest
 
 import forerun._pointwise
 import forerun._pointwise_npx
-from forerun import autograd, gluon, image, np, npx, recordio
+from forerun import autograd, gluon, image, np, npx, onnx, recordio
 
 WORDS = {"never", "waits", "may", "plain"}
 ROOTS = {
@@ -40,6 +41,8 @@ ROOTS = {
     "gluon.data.vision": gluon.data.vision, "gluon.data.vision.transforms": gluon.data.vision.transforms,
     "gluon.utils": gluon.utils, "gluon.metric": gluon.metric, "gluon.probability": gluon.probability,
     "image": image, "recordio": recordio,
+    "gluon.model_zoo.vision": gluon.model_zoo.vision, "gluon.model_zoo.model_store": gluon.model_zoo.model_store,
+    "onnx": onnx,
 }  # fmt: skip
 # Slots of every object that are unrelated to arrays.
 COMMON = {
@@ -114,6 +117,13 @@ def read_pixel() -> np.ndarray:
         file.write(PIXEL)
         file.flush()
         return image.imread(file.name)
+
+
+def files_of(path: str) -> tuple[str, str]:
+    """Return the files of a network. Only what reads them is to be refused."""
+    with forerun.no_sync("warn"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return network().export(path, inputs=[array(3, 3)])
 
 
 def trained() -> gluon.Trainer:
@@ -205,6 +215,8 @@ REFUSED: dict[str, Callable[[pathlib.Path], object]] = {
     "gluon.Block.save_parameters": saved(lambda path: network().save_parameters(path)),
     "gluon.Block.save": saved(lambda path: network().save(path)),
     "gluon.HybridBlock.export": saved(lambda path: network().export(path, inputs=[array(3, 3)])),
+    "onnx.export": saved(lambda path: onnx.export(network(), path, [array(3, 3)])),
+    "onnx.export_model": saved(lambda path: onnx.export_model(*files_of(path), onnx_file_path=path)),
     "gluon.ParameterDict.save": saved(lambda path: network().collect_params().save(path)),
     "gluon.ParameterDict.restore": lambda _: network().collect_params().restore(),
     "gluon.Trainer.restore": lambda _: trained().restore(),
@@ -486,7 +498,7 @@ CALLED = [
     if TABLE.get(name) == "never"
     and name.count(".") < 2 + name.startswith(("gluon.utils", "np.fft", "np.linalg", "npx.image"))
     and not inspect.isclass(thing)
-    if name not in ("np.load", "npx.load", "np.fromfile")
+    if name not in ("np.load", "npx.load", "np.fromfile", "onnx.import_model")
 ]
 
 
@@ -500,6 +512,9 @@ def test_loading_never_waits(tmp_path: pathlib.Path) -> None:
     with forerun.no_sync("error"):
         both = [np.load(tmp_path / "x.npy"), np.load(tmp_path / "x.npz")["x"]]
     assert [array.tolist() for array in both] == [[1.0, 1.0]] * 2
+    path = onnx.export(network(), tmp_path / "net.onnx", [array(3, 3)])
+    with forerun.no_sync("error"):
+        onnx.import_model(path)(array(3, 3))
 
 
 @pytest.mark.parametrize("name", CALLED)

@@ -26,6 +26,20 @@ def export(
     batch_axis: int | Sequence[int | None] | None,
 ) -> tuple[str, str]:
     """Write ``path-symbol.json`` and ``path-EPOCH.params``; return their names."""
+    graph, arrays = trace(block, inputs, batch_axis, 4)
+    files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+    _forerun.save_arrays(files[1], arrays)
+    graph.save(files[0])
+    return files
+
+
+def trace(
+    block: HybridBlock,
+    inputs: Sequence[Any] | None,
+    batch_axis: int | Sequence[int | None] | None,
+    depth: int,
+) -> tuple[Graph, dict[str, ndarray]]:
+    """Return the graph of a block and its parameters; ``depth`` is the stack level of the program, for warnings."""
     kind = type(block).__name__
     if inputs is not None:
         found: dict[int, tuple[int, ndarray]] = {}
@@ -60,12 +74,9 @@ def export(
                 graph, arrays = traced([size, size + 1, size + 3])
             except (ValueError, TypeError, IndexError) as error:
                 graph, arrays = traced([None])
-                warnings.warn(f"export: {kind} runs only with the shapes of its example: {error}", stacklevel=3)
-    files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+                warnings.warn(f"export: {kind} runs only with the shapes of its example: {error}", stacklevel=depth)
     known = block.collect_params()
-    _forerun.save_arrays(files[1], {name: known[name]._reduce() if name in known else array for name, array in arrays})
-    graph.save(files[0])
-    return files
+    return graph, {name: known[name]._reduce() if name in known else array for name, array in arrays}
 
 
 def _batch_axes(metas: list[_Meta], batch_axis: int | Sequence[int | None] | None) -> list[int | None]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys as _sys
 from typing import Any as _Any
 
-from forerun import autograd, gluon, image, init, lr_scheduler, npx, optimizer, recordio
+from forerun import autograd, gluon, image, init, lr_scheduler, npx, onnx, optimizer, recordio
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
@@ -74,6 +74,7 @@ __all__ = [
     "num_gpus",
     "numpy",
     "numpy_extension",
+    "onnx",
     "optimizer",
     "random",
     "recordio",

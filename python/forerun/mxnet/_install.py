@@ -24,6 +24,7 @@ _MODULES = {
     "img.image": "forerun.image",
     "init": "forerun.init",
     "initializer": "forerun.init",
+    "onnx": "forerun.onnx",
     "optimizer": "forerun.optimizer",
     "io": "forerun.mxnet.io",
     "lr_scheduler": "forerun.lr_scheduler",
