@@ -449,3 +449,12 @@ class Constant(Parameter):
     def __repr__(self) -> str:
         """Return name, shape and dtype."""
         return f"Constant {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+
+
+def __getattr__(name: str) -> Any:
+    """Return ``ParameterDict``, which MXNet's module of this name has too."""
+    if name == "ParameterDict":
+        from forerun.gluon.parameters import ParameterDict
+
+        return ParameterDict
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
