@@ -49,12 +49,13 @@ __all__ = [
 ]
 
 # Imported lazily, so that programs that only train do not pay for them.
-_LATER = ("contrib", "metric", "probability")
+_LATER = ("contrib", "metric", "model_zoo", "probability")
 
 # Type checkers must report missing names.
 if _typing.TYPE_CHECKING:
     from forerun.gluon import contrib as contrib
     from forerun.gluon import metric as metric
+    from forerun.gluon import model_zoo as model_zoo
     from forerun.gluon import probability as probability
 else:
     _lacking = _module_getattr(__name__, globals(), {})
