@@ -8,7 +8,8 @@ use pyo3::exceptions::{
     PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyType};
+use std::sync::{Mutex, PoisonError};
 
 pyo3::create_exception!(
     forerun.np.linalg,
@@ -16,6 +17,22 @@ pyo3::create_exception!(
     PyValueError,
     "A matrix that an op cannot take: singular, not positive definite, or without a decomposition that was found."
 );
+
+/// The classes that a dialect raises instead of the built-in ones: a dictionary from the one to the other.
+static CLASSES: Mutex<Option<Py<PyDict>>> = Mutex::new(None);
+
+/// Sets the exception classes that engine errors are raised as, by the built-in class; `None` for the built-in ones.
+/// Returns the previous setting. Each class must derive from the one that it replaces.
+#[pyfunction]
+pub(crate) fn set_error_classes(classes: Option<Py<PyDict>>) -> Option<Py<PyDict>> {
+    std::mem::replace(&mut CLASSES.lock().unwrap_or_else(PoisonError::into_inner), classes)
+}
+
+/// The class that replaces a built-in exception.
+fn replacement<'py>(py: Python<'py>, plain: &Bound<'py, PyType>) -> Option<Bound<'py, PyType>> {
+    let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.clone_ref(py).into_bound(py);
+    classes.get_item(plain).ok()??.cast_into().ok()
+}
 
 /// The exception for an error. Its text is the error's own, with the lines that submitted and read. Needs the GIL.
 #[cold]
@@ -39,17 +56,20 @@ fn raise_with(error: Error, hint: &str) -> PyErr {
         _ => error,
     };
     let text = format!("{error}{hint}");
-    match error.kind() {
-        ErrorKind::Value => PyValueError::new_err(text),
-        ErrorKind::Type => PyTypeError::new_err(text),
-        ErrorKind::Index => PyIndexError::new_err(text),
-        ErrorKind::Overflow => PyOverflowError::new_err(text),
-        ErrorKind::Float => PyFloatingPointError::new_err(text),
-        ErrorKind::Linear => LinAlgError::new_err(text),
-        ErrorKind::Memory => PyMemoryError::new_err(text),
-        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
-        ErrorKind::Runtime => PyRuntimeError::new_err(text),
-    }
+    Python::attach(|py| {
+        let plain = match error.kind() {
+            ErrorKind::Value => py.get_type::<PyValueError>(),
+            ErrorKind::Type => py.get_type::<PyTypeError>(),
+            ErrorKind::Index => py.get_type::<PyIndexError>(),
+            ErrorKind::Overflow => py.get_type::<PyOverflowError>(),
+            ErrorKind::Float => py.get_type::<PyFloatingPointError>(),
+            ErrorKind::Linear => py.get_type::<LinAlgError>(),
+            ErrorKind::Memory => py.get_type::<PyMemoryError>(),
+            ErrorKind::Interrupted => py.get_type::<PyKeyboardInterrupt>(),
+            ErrorKind::Runtime => py.get_type::<PyRuntimeError>(),
+        };
+        PyErr::from_type(replacement(py, &plain).unwrap_or(plain), text)
+    })
 }
 
 /// One exception for several errors: a single error as it is, several as a group. Python 3.10 has no groups; there each

@@ -40,6 +40,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::dtype::{PyDType, default_float, result_type, set_default_float};
     #[pymodule_export]
+    use crate::error::set_error_classes;
+    #[pymodule_export]
     use crate::exchange::{from_numpy, placement, set_writable_asnumpy};
     #[cfg(any(feature = "faults", debug_assertions))]
     #[pymodule_export]

@@ -74,7 +74,9 @@ class Trainer:
         self._states: dict[int, dict[Device, Any]] = {}
         self._optimizer = _make(optimizer, optimizer_params or {})
         self._optimizer.param_dict = dict(enumerate(self._params))
-        self._scale = self._optimizer.rescale_grad
+        self._scale = self._unscaled = self._optimizer.rescale_grad
+        # Mixed precision: skips steps whose gradients overflow.
+        self._loss_scaler: Any = None
 
     @property
     def optimizer(self) -> optimizer.Optimizer:
@@ -126,6 +128,9 @@ class Trainer:
         """Update the parameters without summing gradients over devices; for the arguments see :meth:`step`."""
         if not batch_size > 0:
             raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
+        if self._loss_scaler is not None and self._loss_scaler.has_overflow(self._params):
+            _forerun.use_gradients([weight for parameter in self._params for weight in parameter._data])
+            return
         self._optimizer.rescale_grad = self._scale / batch_size
         indices: list[int] = []
         weights: list[ndarray] = []

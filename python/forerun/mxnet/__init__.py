@@ -18,15 +18,38 @@ from __future__ import annotations
 import sys as _sys
 from typing import Any as _Any
 
-from forerun import autograd, gluon, image, init, lr_scheduler, npx, optimizer, recordio
+from forerun import autograd, gluon, image, init, lr_scheduler, optimizer, recordio
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
-from forerun.mxnet import device, io, numpy, random, util
+from forerun.mxnet import (
+    _methods,
+    attribute,
+    base,
+    device,
+    engine,
+    error,
+    io,
+    name,
+    ndarray,
+    numpy,
+    numpy_extension,
+    operator,
+    profiler,
+    random,
+    runtime,
+    symbol,
+    util,
+)
 from forerun.mxnet import device as context
+from forerun.mxnet import ndarray as nd
 from forerun.mxnet import numpy as np
+from forerun.mxnet import numpy_extension as npx
+from forerun.mxnet import symbol as sym
 from forerun.mxnet._install import install, uninstall
 from forerun.mxnet._install import modules_below as _modules_below
+from forerun.mxnet.attribute import AttrScope
+from forerun.mxnet.base import MXNetError
 from forerun.mxnet.device import (
     Context,
     Device,
@@ -38,26 +61,45 @@ from forerun.mxnet.device import (
     gpu_memory_info,
     num_gpus,
 )
+from forerun.mxnet.util import (
+    is_np_array,
+    is_np_default_dtype,
+    is_np_shape,
+    np_array,
+    np_shape,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 from forerun.npx import waitall
 
 img = image
-numpy_extension = npx
 initializer = init
+rnd = random
 
 # Makes ``from forerun.mxnet.gluon import nn`` use the existing ``gluon`` module.
 _sys.modules.update(_modules_below(__name__))
 
 __all__ = [
+    "amp",
+    "AttrScope",
     "Context",
     "Device",
+    "MXNetError",
     "__version__",
+    "attribute",
     "autograd",
+    "base",
     "context",
     "cpu",
     "cpu_pinned",
     "current_context",
     "current_device",
     "device",
+    "engine",
+    "error",
     "gluon",
     "gpu",
     "gpu_memory_info",
@@ -67,27 +109,43 @@ __all__ = [
     "initializer",
     "install",
     "io",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
     "lr_scheduler",
     "metric",
+    "name",
+    "nd",
+    "ndarray",
     "np",
+    "np_array",
+    "np_shape",
     "npx",
     "num_gpus",
     "numpy",
     "numpy_extension",
+    "operator",
     "optimizer",
+    "profiler",
     "random",
     "recordio",
+    "runtime",
+    "set_np",
+    "set_np_shape",
+    "sym",
+    "symbol",
+    "test_utils",
     "uninstall",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
     "util",
     "waitall",
 ]
 
 _HINTS = {
-    "nd": "arrays are NumPy's here: mx.np",
-    "ndarray": "arrays are NumPy's here: mx.np",
-    "sym": "blocks are traced by hybridize()",
-    "symbol": "blocks are traced by hybridize()",
     "mod": "networks are blocks here: mx.gluon",
+    "module": "networks are blocks here: mx.gluon",
     "kv": "there is one process",
     "kvstore": "there is one process",
 }

@@ -7,42 +7,61 @@ import importlib.util
 import pkgutil
 import sys
 from types import ModuleType
+from typing import Any
 
 from forerun import _forerun
+from forerun.mxnet.base import CLASSES
 
 # MXNet's modules by name.
 _MODULES = {
-    "np": "forerun.mxnet.numpy",
-    "numpy": "forerun.mxnet.numpy",
-    "npx": "forerun.npx",
-    "numpy_extension": "forerun.npx",
+    "amp": "forerun.mxnet.amp",
+    "attribute": "forerun.mxnet.attribute",
     "autograd": "forerun.autograd",
+    "base": "forerun.mxnet.base",
+    "context": "forerun.mxnet.device",
+    "device": "forerun.mxnet.device",
+    "engine": "forerun.mxnet.engine",
+    "error": "forerun.mxnet.error",
     "gluon": "forerun.gluon",
     "image": "forerun.image",
     "img": "forerun.image",
     "init": "forerun.init",
     "initializer": "forerun.init",
-    "optimizer": "forerun.optimizer",
     "io": "forerun.mxnet.io",
     "lr_scheduler": "forerun.lr_scheduler",
     "metric": "forerun.gluon.metric",
-    "context": "forerun.mxnet.device",
-    "device": "forerun.mxnet.device",
+    "name": "forerun.mxnet.name",
+    "nd": "forerun.mxnet.ndarray",
+    "ndarray": "forerun.mxnet.ndarray",
+    "np": "forerun.mxnet.numpy",
+    "npx": "forerun.mxnet.numpy_extension",
+    "numpy": "forerun.mxnet.numpy",
+    "numpy_extension": "forerun.mxnet.numpy_extension",
+    "numpy_op_signature": "forerun.mxnet.numpy_op_signature",
+    "operator": "forerun.mxnet.operator",
+    "optimizer": "forerun.optimizer",
+    "profiler": "forerun.mxnet.profiler",
     "random": "forerun.mxnet.random",
     "recordio": "forerun.recordio",
+    "runtime": "forerun.mxnet.runtime",
+    "sym": "forerun.mxnet.symbol",
+    "symbol": "forerun.mxnet.symbol",
+    "test_utils": "forerun.mxnet.test_utils",
     "util": "forerun.mxnet.util",
 }
 
-# The entries added to ``sys.modules``, and the previous setting of ``asnumpy``.
+# The entries added to ``sys.modules``, and the previous settings: of ``asnumpy``, of float indices, and the classes of
+# errors.
 _standing: dict[str, ModuleType] = {}
-_before = False
+_before: tuple[bool, bool, Any] = (False, False, None)
 
 
 def install() -> None:
     """Make ``import mxnet`` and ``from mxnet import np, npx`` find this package, in the whole process.
 
-    ``forerun.d2l`` also replaces ``d2l``, unless a package of that name is installed. Because MXNet programs may write
-    to the result of ``asnumpy()``, it returns copies from now on: see ``forerun.engine.set_writable_asnumpy``.
+    ``forerun.d2l`` also replaces ``d2l``, unless a package of that name is installed. From now on MXNet's semantics hold
+    where they differ from NumPy's: ``asnumpy()`` returns a writable copy (see ``forerun.engine.set_writable_asnumpy``),
+    float arrays may be indices, and the engine raises ``mxnet.base.MXNetError``.
 
     Raises
     ------
@@ -69,7 +88,11 @@ def install() -> None:
         found |= _with_submodules("d2l", importlib.import_module("forerun.d2l"))
     sys.modules.update(found)
     _standing.update(found)
-    _before = _forerun.set_writable_asnumpy(True)
+    _before = (
+        _forerun.set_writable_asnumpy(True),
+        _forerun.set_float_indices(True),
+        _forerun.set_error_classes(CLASSES),
+    )
 
 
 def uninstall() -> None:
@@ -86,7 +109,10 @@ def uninstall() -> None:
         if sys.modules.get(name) is module:
             del sys.modules[name]
     _standing.clear()
-    _forerun.set_writable_asnumpy(_before)
+    writable, indices, classes = _before
+    _forerun.set_writable_asnumpy(writable)
+    _forerun.set_float_indices(indices)
+    _forerun.set_error_classes(classes)
 
 
 def modules_below(package: str) -> dict[str, ModuleType]:
@@ -94,6 +120,8 @@ def modules_below(package: str) -> dict[str, ModuleType]:
     found: dict[str, ModuleType] = {}
     for name, target in _MODULES.items():
         found |= _with_submodules(f"{package}.{name}", importlib.import_module(target))
+    # MXNet keeps the operators behind both kinds of arrays in one place.
+    found[f"{package}.ndarray.numpy"] = found[f"{package}.nd.numpy"] = found[f"{package}.numpy"]
     return found
 
 

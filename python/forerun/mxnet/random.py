@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forerun import npx as _npx
-from forerun.mxnet.numpy.random import normal, rand, randint, randn, uniform
+from forerun.np.random import normal, rand, randint, randn, uniform
 
 if TYPE_CHECKING:
     from forerun.npx import Device

@@ -17,6 +17,7 @@ from forerun._types import ArrayLike as _ArrayLike
 from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
 from forerun.mxnet.numpy import random as random
+from forerun.mxnet.numpy.utils import *  # noqa: F403
 from forerun.np import ndarray
 from forerun.npx import Device as _Device
 from forerun.npx import current_device as _current_device
