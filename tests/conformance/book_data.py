@@ -162,7 +162,7 @@ def reviews(files: pathlib.Path, train: int, test: int) -> None:
     tarred(files / "aclImdb_v1.tar.gz", members, "w:gz")
     header = "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\n"
     members = {}
-    for part, count in (("train", 2 * train), ("test", test), ("dev", test)):
+    for part, count in (("train", 2200), ("test", test), ("dev", test)):
         rows = []
         for i in range(count):
             premise = sentence(int(NUMBERS.integers(6, 14)))
@@ -186,25 +186,25 @@ def vectors(files: pathlib.Path) -> None:
 def folders_of_images(files: pathlib.Path) -> None:
     """Write the data sets with one image file per example."""
     members: dict[str, bytes | str] = {}
-    for part, count in (("train", 32), ("test", 16)):
+    for part, count in (("train", 260), ("test", 16)):
         for label, kind in enumerate(("hotdog", "not-hotdog")):
-            for i, image in enumerate(textures(np.full(count, 4 * label), 240, 300, 3)):
+            for i, image in enumerate(textures(np.full(count, 4 * label), 120, 150, 3)):
                 members[f"hotdog/{part}/{kind}/{i}.png"] = encoded(image, "PNG")
     zipped(files / "hotdog.zip", members)
-    members = {f"pokemon/{i % 4}/{i}.png": encoded(image, "PNG") for i, image in enumerate(textures(np.arange(256) % 4, 64, 64, 3))}
+    members = {f"pokemon/{i % 4}/{i}.png": encoded(image, "PNG") for i, image in enumerate(textures(np.arange(64) % 4, 64, 64, 3))}
     zipped(files / "pokemon.zip", members)
 
     kinds = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-    members = {"kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(f"{i + 1},{kinds[i % 10]}\n" for i in range(160))}
-    for i, image in enumerate(textures(np.arange(160) % 10, 32, 32, 3)):
+    members = {"kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(f"{i + 1},{kinds[i % 10]}\n" for i in range(400))}
+    for i, image in enumerate(textures(np.arange(400) % 10, 32, 32, 3)):
         members[f"kaggle_cifar10_tiny/train/{i + 1}.png"] = encoded(image, "PNG")
     for i, image in enumerate(textures(np.arange(5), 32, 32, 3)):
         members[f"kaggle_cifar10_tiny/test/{i + 1}.png"] = encoded(image, "PNG")
     zipped(files / "kaggle_cifar10_tiny.zip", members)
 
-    breeds = [f"breed_{i:03}" for i in range(120)]
-    # Each breed has an image for validation; five have more, to train with: 35, one batch of the book's.
-    owners = [*range(120), *(i % 5 for i in range(35))]
+    breeds = [f"breed_{i:03}" for i in range(32)]
+    # The book takes one image of each breed for validation. It needs a batch of these, and five to train with.
+    owners = [i % 32 for i in range(192)]
     members = {"kaggle_dog_tiny/labels.csv": "id,breed\n" + "".join(f"dog{i},{breeds[owner]}\n" for i, owner in enumerate(owners))}
     for i, image in enumerate(textures(np.array(owners) % 10, 180, 200, 3)):
         members[f"kaggle_dog_tiny/train/dog{i}.jpg"] = encoded(image, "JPEG")
@@ -235,7 +235,8 @@ def segmentation(files: pathlib.Path, train: int, test: int) -> None:
     for part, count in (("train", train), ("val", test)):
         names = [f"2007_{part}{i:03}" for i in range(count)]
         members[f"VOCdevkit/VOC2012/ImageSets/Segmentation/{part}.txt"] = ("\n".join(names) + "\n").encode()
-        for i, (name, image) in enumerate(zip(names, textures(np.zeros(count), 330, 490, 3), strict=True)):
+        for i, name in enumerate(names):
+            image = textures(np.zeros(1), 330, 490, 3)[0]
             mask = np.zeros_like(image)
             left, top = NUMBERS.integers(0, 120, size=2)
             box = np.s_[top : top + 200, left : left + 300]
@@ -259,7 +260,7 @@ def tables(files: pathlib.Path) -> None:
     zipped(files / "ml-100k.zip", {"ml-100k/u.data": "".join(rows)})
 
     members: dict[str, bytes | str] = {}
-    for part, count in (("train", 4096), ("test", 2048)):
+    for part, count in (("train", 10_240), ("test", 2048)):
         features = NUMBERS.integers(0, 12, size=(count, 34))
         clicks = (features[:, 0] + features[:, 1] > 11).astype(int)
         rows = ["\t".join([str(y), *(f"{x:08x}" for x in row)]) + "\n" for y, row in zip(clicks, features, strict=True)]
@@ -296,13 +297,14 @@ def main(folder: pathlib.Path) -> None:
     files = folder / "files"
     files.mkdir(parents=True, exist_ok=True)
     home(folder / "home", 1024, 256)
-    home(folder / "small", 128, 128)
+    digits(folder / "full" / ".mxnet" / "datasets" / "fashion-mnist", 1000, 10_000)
+    home(folder / "small", 128, 32)
     texts(files)
-    reviews(files, 256, 128)
+    reviews(files, 320, 64)
     vectors(files)
     folders_of_images(files)
     bananas(files, 64, 32)
-    segmentation(files, 16, 8)
+    segmentation(files, 160, 32)
     tables(files)
     vocabulary(files)
 

@@ -106,6 +106,18 @@ def watch_losses(losses: dict[str, list[float]]) -> None:
     d2l.ProgressBoard.draw, d2l.Animator.add, d2l.Animator.__init__ = draw_and_keep, add_and_keep, start_and_keep
 
 
+def accept_old_plots() -> None:
+    """Let `stem` accept `use_line_collection`, which matplotlib 3.8 removed: what it asks for is the default now."""
+    from matplotlib import pyplot
+
+    stem = pyplot.stem
+
+    def accepting(*args: Any, use_line_collection: bool = True, **options: Any) -> Any:
+        return stem(*args, **options)
+
+    pyplot.stem = accepting
+
+
 def shell() -> Any:
     """Return an IPython shell without history.
 
@@ -140,6 +152,7 @@ def run(markdown: pathlib.Path, data: pathlib.Path, report: Report) -> None:
     report.cells = len(sources)
     if any("d2l" in source for source in sources):
         watch_losses(report.losses)
+    accept_old_plots()
     notebook = shell()
     notebook.push({"tab": Tab})
     for number, source in enumerate(sources, 1):

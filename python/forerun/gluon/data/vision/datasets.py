@@ -46,7 +46,7 @@ class _Published(ArrayDataset):
         images, labels = self._read()
         if len(images) != len(labels):
             raise refused(f"{type(self).__name__}: {self._root}: {len(images)} images, but {len(labels)} labels")
-        self._data, self._label = np.array(images), labels
+        self._data, self._label = np.array(images), np.array(labels)
         super().__init__(self._data, self._label)
 
     def __getitem__(self, index: Any) -> Any:
