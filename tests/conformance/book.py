@@ -8,13 +8,14 @@ MIRROR is a clone of d2l-ai/d2l-en, with or without a work tree. A SECTION is pa
 ``chapter_optimization/adam``; without any, all sections run. The interpreter must have forerun, the published package
 ``d2l`` (``pip install --no-deps d2l``), ipython, matplotlib, matplotlib-inline, pandas before version 3, pillow,
 requests and scipy. Each section runs in its own process and folder. Its MXNet cells run unedited, with ``import mxnet``
-answered by `forerun.mxnet.install`, and downloads by the files of `book_data.py`. ``--out`` writes ``book.md`` there,
-unless sections are named. Reports and outputs stay in the scratch folder.
+answered by `forerun.mxnet.install`, and downloads by the files of `book_data.py`. ``--out`` writes ``book.md`` there, from
+the newest reports of all sections. Reports and outputs stay in the scratch folder, so sections can be run one by one.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -32,7 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # on the size of the test set.
 HOMES = {
     "geometry-linear-algebraic-ops": "full",
-    **dict.fromkeys(("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design"), "small"),
+    **dict.fromkeys(("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design", "multiple-gpus-concise"), "small"),
 }
 
 
@@ -62,7 +63,7 @@ def environment(data: pathlib.Path, name: str) -> dict[str, str]:
     """
     home = data / HOMES.get(name.split("/")[-1], "home")
     folders = {"HOME": str(home), "MPLCONFIGDIR": str(data / "matplotlib"), "IPYTHONDIR": str(data / "ipython")}
-    return {"FORERUN_SIM_GPUS": "2", **os.environ, **folders}
+    return {"FORERUN_SIM_GPUS": "2", "FORERUN_SIM_MEMORY": str(8 << 30), **os.environ, **folders}
 
 
 def patiently(child: subprocess.Popen[bytes], timeout: float) -> int | None:
@@ -75,32 +76,41 @@ def patiently(child: subprocess.Popen[bytes], timeout: float) -> int | None:
     return None
 
 
+def files_of(name: str, data: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+    """Return the paths of a section's report and output."""
+    stem = name.replace("/", "--").removeprefix("chapter_")
+    return data / "reports" / f"{stem}.json", data / "reports" / f"{stem}.txt"
+
+
 def run(path: pathlib.Path, name: str, data: pathlib.Path, timeout: float) -> dict[str, Any]:
     """Run a section; return its report."""
-    stem = name.replace("/", "--").removeprefix("chapter_")
-    reports = data / "reports"
-    reports.mkdir(exist_ok=True)
-    report, log = reports / f"{stem}.json", reports / f"{stem}.txt"
+    report, log = files_of(name, data)
+    report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     command = [sys.executable, HERE / "book_section.py", path, data, report]
     with log.open("w") as out:
         child = subprocess.Popen(
-            command, cwd=path.parent, env=environment(data, name), stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+            command,
+            cwd=path.parent,
+            env=environment(data, name),
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             code = patiently(child, timeout)
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)  # Also ends workers that the section left behind.
-            except ProcessLookupError:
-                pass
             child.wait()
-    if report.exists():
-        return json.loads(report.read_text())
-    at = log.read_text(errors="replace").count("--- cell ")
-    error = f"cell {at}: " + (f"more than {timeout:.0f} s" if code is None else f"the process ended with status {code}")
-    return {"cells": 0, "ran": max(at - 1, 0), "error": error, "seconds": [], "losses": {}}
+    if not report.exists():
+        at = log.read_text(errors="replace").count("--- cell ")
+        what = f"more than {timeout:.0f} s" if code is None else f"the process ended with status {code}"
+        ended = {"cells": 0, "ran": max(at - 1, 0), "error": f"cell {at}: {what}", "seconds": [], "losses": {}}
+        report.write_text(json.dumps(ended))
+    found: dict[str, Any] = json.loads(report.read_text())
+    return found
 
 
 def falls(series: list[float]) -> bool:
@@ -110,17 +120,21 @@ def falls(series: list[float]) -> bool:
 
 
 def losses(report: dict[str, Any]) -> str:
-    """Describe the losses: where each begins and ends, and which do not fall."""
+    """Describe the losses: where each begins and ends, and which do not fall.
+
+    Losses of validation may rise, because the data sets are small.
+    """
     found = []
     for label, series in report["losses"].items():
         if len(series) > 1:
-            found.append(f"{label} {series[0]:.3g} → {series[-1]:.3g}" + ("" if falls(series) else " **does not fall**"))
+            well = label.startswith("val") or falls(series)
+            found.append(f"{label} {series[0]:.3g} → {series[-1]:.3g}" + ("" if well else " **does not fall**"))
     return "; ".join(found[:6]) + (f"; {len(found) - 6} more" if len(found) > 6 else "")
 
 
-def table(reports: dict[str, dict[str, Any]], commit: str) -> str:
+def table(reports: dict[str, dict[str, Any] | None], commit: str) -> str:
     """Return the page: a count, a row for each section."""
-    ran = sum(not report["error"] for report in reports.values())
+    ran = sum(report is not None and not report["error"] for report in reports.values())
     lines = [
         "# The book *Dive into Deep Learning*",
         "",
@@ -133,9 +147,13 @@ def table(reports: dict[str, dict[str, Any]], commit: str) -> str:
         "|---|---|---|---|",
     ]
     for name, report in reports.items():
-        error = " ".join(report["error"].split()).replace("|", "\\|")[:240]
-        result = f"{report['ran']} cells" if not error else f"**{error}**"
-        lines.append(f"| {name.removeprefix('chapter_')} | {result} | {sum(report['seconds']):.0f} | {losses(report)} |")
+        if report is None:
+            row = "**not tried** | |"
+        else:
+            error = " ".join(report["error"].split()).replace("|", "\\|")[:240]
+            result = f"**{error}**" if error else f"{report['ran']} cells"
+            row = f"{result} | {sum(report['seconds']):.0f} | {losses(report)}"
+        lines.append(f"| {name.removeprefix('chapter_')} | {row} |")
     return "\n".join(lines) + "\n"
 
 
@@ -148,25 +166,23 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_intermixed_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # Ends the running section too.
     data = (args.scratch or pathlib.Path(tempfile.mkdtemp())).resolve()
     data.mkdir(parents=True, exist_ok=True)
     if not (data / "files" / "bert-vocab.json").exists():
         book_data.main(data)
     subprocess.run([sys.executable, HERE / "book_weights.py", data], check=True)
     sections = chapters(args.mirror, data / "book")
-    chosen = {
-        name: path
-        for name, path in sections.items()
-        if not args.sections or any(part in name for part in args.sections)
-    }
-    reports = {}
-    for name, path in chosen.items():
-        reports[name] = run(path, name, data, args.timeout)
-        seconds = sum(reports[name]["seconds"])
-        print(f"{name}: {reports[name]['error'] or 'ran'} ({seconds:.0f} s) {losses(reports[name])}", flush=True)
-    failed = [name for name, report in reports.items() if report["error"]]
-    print(f"{len(reports) - len(failed)} of {len(reports)} sections ran")
-    if args.out and not args.sections:
+    failed = 0
+    for name, path in sections.items():
+        if not args.sections or any(part in name for part in args.sections):
+            report = run(path, name, data, args.timeout)
+            failed += bool(report["error"])
+            seconds = sum(report["seconds"])
+            print(f"{name}: {report['error'] or 'ran'} ({seconds:.0f} s) {losses(report)}", flush=True)
+    if args.out:
+        kept = {name: files_of(name, data)[0] for name in sections}
+        reports = {name: json.loads(path.read_text()) if path.exists() else None for name, path in kept.items()}
         commit = subprocess.run(["git", "-C", args.mirror, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
         (args.out / "book.md").write_text(table(reports, commit.stdout.strip()[:12]))
     return bool(failed)
