@@ -249,9 +249,9 @@ def segmentation(files: pathlib.Path, train: int, test: int) -> None:
 
 def tables(files: pathlib.Path) -> None:
     """Write the tables: ratings, clicks, houses, noise of wings."""
-    users, items = 80, 120
+    users, items = 300, 300
     tastes, kinds = NUMBERS.normal(size=(users, 4)), NUMBERS.normal(size=(items, 4))
-    pairs = [(u, i) for u in range(users) for i in range(items) if u == i % users or NUMBERS.random() < 0.25]
+    pairs = [(u, i) for u in range(users) for i in range(items) if u == i % users or NUMBERS.random() < 0.1]
     rows = []
     for count, at in enumerate(NUMBERS.permutation(len(pairs))):
         user, item = pairs[at]

@@ -18,7 +18,11 @@ import numpy
 from forerun import np
 from forerun._refused import refused
 from forerun.gluon.data.dataset import ArrayDataset
+from forerun.gluon.data.vision.files import ImageFolderDataset as ImageFolderDataset
+from forerun.gluon.data.vision.files import ImageListDataset as ImageListDataset
+from forerun.gluon.data.vision.files import ImageRecordDataset as ImageRecordDataset
 
+# The datasets of image files are imported because MXNet has them in this module too.
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST"]
 
 Path = str | os.PathLike[str]
