@@ -8,8 +8,8 @@ MIRROR is a clone of d2l-ai/d2l-en, with or without a work tree. A SECTION is pa
 ``chapter_optimization/adam``; without any, all sections run. The interpreter must have forerun, the published package
 ``d2l`` (``pip install --no-deps d2l``), ipython, matplotlib, matplotlib-inline, pandas before version 3, pillow,
 requests and scipy. Each section runs in its own process and folder. Its MXNet cells run unedited, with ``import mxnet``
-answered by `forerun.mxnet.install`, and downloads by the files of `book_data.py`. ``--out`` writes ``book.md`` there, from
-the newest reports of all sections. Reports and outputs stay in the scratch folder, so sections can be run one by one.
+answered by `forerun.mxnet.install`, and downloads by the files of `book_data.py`. ``--out`` writes ``book.md`` there,
+from the newest reports of all sections. Reports and outputs stay in the scratch folder, so sections can be run one by one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ import book_data
 from book_section import cells
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Sections with a home folder of their own: those that scale images to 224 or 96 pixels take fewer images, and one counts
+# Sections with a home folder of their own: those that scale images to 224 or 96 pixels take few images, and one counts
 # on the size of the test set.
 HOMES = {
     "geometry-linear-algebraic-ops": "full",
-    **dict.fromkeys(("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design", "multiple-gpus-concise"), "small"),
+    **dict.fromkeys(
+        ("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design", "multiple-gpus-concise"), "small"
+    ),
 }
 
 
@@ -59,7 +61,7 @@ def chapters(mirror: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Pa
 def environment(data: pathlib.Path, name: str) -> dict[str, str]:
     """Return the variables of a section's process.
 
-    The home folder holds the generated data sets. The book's programs name two GPUs; where there are none, they are simulated.
+    The home folder holds the generated data sets. Where there are no GPUs, the two that the book names are simulated.
     """
     home = data / HOMES.get(name.split("/")[-1], "home")
     folders = {"HOME": str(home), "MPLCONFIGDIR": str(data / "matplotlib"), "IPYTHONDIR": str(data / "ipython")}
@@ -183,7 +185,9 @@ def main() -> int:
     if args.out:
         kept = {name: files_of(name, data)[0] for name in sections}
         reports = {name: json.loads(path.read_text()) if path.exists() else None for name, path in kept.items()}
-        commit = subprocess.run(["git", "-C", args.mirror, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+        commit = subprocess.run(
+            ["git", "-C", args.mirror, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+        )
         (args.out / "book.md").write_text(table(reports, commit.stdout.strip()[:12]))
     return bool(failed)
 

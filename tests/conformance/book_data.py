@@ -26,10 +26,10 @@ from PIL import Image
 
 NUMBERS = np.random.default_rng(0)
 # Words that programs of the book look up.
-NAMED = (
-    "the join chip baby beautiful man woman son daughter beijing china tokyo japan bad worst big biggest do did go went "
-    "he is she great not what so a this movie good i it time traveller by and of was very"
-).split()
+NAMED = """
+the join chip baby beautiful man woman son daughter beijing china tokyo japan bad worst big biggest do did go went
+he is she great not what so a this movie good i it time traveller by and of was very
+""".split()  # noqa: SIM905  (a table of words)
 SYLLABLES = [c + v for c in "bcdfghklmnprstvw" for v in ("a", "e", "i", "o", "u", "ar", "en", "ing", "ock")]
 
 
@@ -51,7 +51,11 @@ def sentence(length: int) -> list[str]:
     at = int(NUMBERS.integers(0, len(NAMED)))
     chain = [at]
     while len(chain) < length:
-        at = int(FOLLOWERS[at, NUMBERS.integers(0, 6)]) if NUMBERS.random() < 0.9 else int(NUMBERS.integers(0, len(WORDS)))
+        at = (
+            int(FOLLOWERS[at, NUMBERS.integers(0, 6)])
+            if NUMBERS.random() < 0.9
+            else int(NUMBERS.integers(0, len(WORDS)))
+        )
         chain.append(at)
     return [WORDS[at] for at in chain]
 
@@ -140,8 +144,16 @@ def texts(files: pathlib.Path) -> None:
             chains = [" ".join(sentence(int(NUMBERS.integers(6, 16)))) for _ in range(3)]
             paragraphs.append(" " + " . ".join(chains) + " . \n")
     tokens = "".join(paragraphs)
-    zipped(files / "wikitext-2-v1.zip", {f"wikitext-2/wiki.{part}.tokens": tokens for part in ("train", "valid", "test")})
-    pairs = ["Go.\tVa !", "Hi.\tSalut !", "I lost.\tJ'ai perdu.", "He's calm.\tIl est calme.", "I'm home.\tJe suis chez moi."]
+    zipped(
+        files / "wikitext-2-v1.zip", {f"wikitext-2/wiki.{part}.tokens": tokens for part in ("train", "valid", "test")}
+    )
+    pairs = [
+        "Go.\tVa !",
+        "Hi.\tSalut !",
+        "I lost.\tJ'ai perdu.",
+        "He's calm.\tIl est calme.",
+        "I'm home.\tJe suis chez moi.",
+    ]
     french = dict(zip(WORDS, reversed(WORDS), strict=True))
     while len(pairs) < 800:
         chain = [WORDS[i] for i in NUMBERS.integers(0, 60, size=NUMBERS.integers(2, 5))]
@@ -191,11 +203,16 @@ def folders_of_images(files: pathlib.Path) -> None:
             for i, image in enumerate(textures(np.full(count, 4 * label), 120, 150, 3)):
                 members[f"hotdog/{part}/{kind}/{i}.png"] = encoded(image, "PNG")
     zipped(files / "hotdog.zip", members)
-    members = {f"pokemon/{i % 4}/{i}.png": encoded(image, "PNG") for i, image in enumerate(textures(np.arange(64) % 4, 64, 64, 3))}
+    members = {
+        f"pokemon/{i % 4}/{i}.png": encoded(image, "PNG")
+        for i, image in enumerate(textures(np.arange(64) % 4, 64, 64, 3))
+    }
     zipped(files / "pokemon.zip", members)
 
     kinds = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-    members = {"kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(f"{i + 1},{kinds[i % 10]}\n" for i in range(400))}
+    members = {
+        "kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(f"{i + 1},{kinds[i % 10]}\n" for i in range(400))
+    }
     for i, image in enumerate(textures(np.arange(400) % 10, 32, 32, 3)):
         members[f"kaggle_cifar10_tiny/train/{i + 1}.png"] = encoded(image, "PNG")
     for i, image in enumerate(textures(np.arange(5), 32, 32, 3)):
@@ -205,7 +222,10 @@ def folders_of_images(files: pathlib.Path) -> None:
     breeds = [f"breed_{i:03}" for i in range(32)]
     # The book takes one image of each breed for validation. It needs a batch of these, and five to train with.
     owners = [i % 32 for i in range(192)]
-    members = {"kaggle_dog_tiny/labels.csv": "id,breed\n" + "".join(f"dog{i},{breeds[owner]}\n" for i, owner in enumerate(owners))}
+    members = {
+        "kaggle_dog_tiny/labels.csv": "id,breed\n"
+        + "".join(f"dog{i},{breeds[owner]}\n" for i, owner in enumerate(owners))
+    }
     for i, image in enumerate(textures(np.array(owners) % 10, 180, 200, 3)):
         members[f"kaggle_dog_tiny/train/dog{i}.jpg"] = encoded(image, "JPEG")
     for i, image in enumerate(textures(np.arange(6), 180, 200, 3)):
@@ -268,7 +288,12 @@ def tables(files: pathlib.Path) -> None:
     zipped(files / "ctr.zip", members)
 
     numeric = ["MSSubClass", "LotFrontage", "LotArea", "OverallQual", "OverallCond", "YearBuilt", "GrLivArea", "YrSold"]
-    named = {"MSZoning": ["RL", "RM", "C (all)"], "Street": ["Pave", "Grvl"], "SaleType": ["WD", "New"], "SaleCondition": ["Normal", "Abnorml"]}
+    named = {
+        "MSZoning": ["RL", "RM", "C (all)"],
+        "Street": ["Pave", "Grvl"],
+        "SaleType": ["WD", "New"],
+        "SaleCondition": ["Normal", "Abnorml"],
+    }
     for part, count, first in (("train", 400, 1), ("test", 400, 1461)):
         values = NUMBERS.integers(1, 100, size=(count, len(numeric)))
         prices = 100_000 + values @ np.arange(1, len(numeric) + 1) * 60

@@ -10,8 +10,9 @@ import pathlib
 import sys
 import tempfile
 
-import forerun.mxnet
 from book_data import vocabulary, zipped
+
+import forerun.mxnet
 
 NETWORKS = {"resnet18_v2": 224, "resnet34_v2": 224, "vgg19": 224}
 
@@ -40,7 +41,9 @@ def encoder(files: pathlib.Path) -> None:
         path = pathlib.Path(folder) / "pretrained.params"
         bert.save_parameters(str(path))
         text = (files / "bert-vocab.json").read_text()
-        zipped(files / "bert.small.zip", {"bert.small/vocab.json": text, "bert.small/pretrained.params": path.read_bytes()})
+        zipped(
+            files / "bert.small.zip", {"bert.small/vocab.json": text, "bert.small/pretrained.params": path.read_bytes()}
+        )
 
 
 def main(folder: pathlib.Path) -> None:

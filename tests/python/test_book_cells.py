@@ -27,7 +27,9 @@ def fenced(*cells: str) -> str:
 
 
 def test_cells_of_mxnet_and_of_all_frameworks_run() -> None:
-    text = fenced("%load_ext d2lbook.tab", "%%tab mxnet\na", "#@tab pytorch, mxnet\nb", "%%tab all    \nc", "%%tab jax\nd", "e")
+    text = fenced(
+        "%load_ext d2lbook.tab", "%%tab mxnet\na", "#@tab pytorch, mxnet\nb", "%%tab all    \nc", "%%tab jax\nd", "e"
+    )
     assert section.cells(text) == ["a\n", "#@tab pytorch, mxnet\nb\n", "c\n"]
 
 
