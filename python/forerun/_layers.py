@@ -89,7 +89,7 @@ def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
     """Apply an activation function to every element.
 
     One of ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``, ``silu``, ``gelu`` (by the hyperbolic
-    tangent), ``gelu_erf`` (by the error function) and ``selu``.
+    tangent), ``gelu_erf`` (by the error function), ``selu``, ``mish`` and ``log_sigmoid``.
 
     Examples
     --------
@@ -97,6 +97,11 @@ def activation(data: ArrayLike, act_type: str = "relu") -> ndarray:
     >>> npx.activation(np.array([-1.0, 1.0]), act_type="softsign")
     array([-0.5,  0.5])
     """
+    if act_type == "log_sigmoid":
+        return -_forerun.activation(-to_array(data), "softrelu")
+    if act_type == "mish":
+        x = to_array(data)
+        return x * _forerun.activation(_forerun.activation(x, "softrelu"), "tanh")
     return _forerun.activation(data, act_type)
 
 

@@ -172,7 +172,7 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--limit", type=int, default=30)
     parser.add_argument("--outcomes", type=pathlib.Path)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as scratch:
         outcomes = (args.outcomes or pathlib.Path(scratch)).resolve()
         for name in args.files or FILES:

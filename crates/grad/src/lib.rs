@@ -21,5 +21,7 @@ pub use entry::{Callback, GradReq};
 pub use methods::Differentiable;
 pub use recompute::{Recomputed, checkpoint};
 pub use state::{is_recording, is_training, pause, record, set_recording, set_training};
-pub use tape::{attach_grad, drop_grad, gradient_of, is_fresh, is_on_tape, mark_variable, use_gradient};
+pub use tape::{
+    attach_grad, drop_grad, gradient_of, is_fresh, is_on_tape, mark_variable, set_integer_gradients, use_gradient,
+};
 pub use walk::{backward, gradients};

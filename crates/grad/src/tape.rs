@@ -6,6 +6,7 @@ use forerun_array::{Array, ObservedOp, Observer, note_unrepeatable, on_device, o
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Puts the submissions of its thread on the tape, if a gradient flows to their inputs.
 pub(crate) struct Tape;
@@ -44,9 +45,17 @@ impl Observer for Tape {
     }
 }
 
-/// Whether a dtype is continuous, so that gradients exist.
+/// Whether integer and boolean arrays may be variables too, as in MXNet.
+static INTEGERS: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether integer and boolean arrays have gradients, of their own dtype. Returns the previous setting.
+pub fn set_integer_gradients(on: bool) -> bool {
+    INTEGERS.swap(on, Ordering::Relaxed)
+}
+
+/// Whether gradients exist in a dtype: in the continuous ones, unless the others are allowed.
 fn is_smooth(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Float | Kind::Complex)
+    matches!(dtype.kind(), Kind::Float | Kind::Complex) || INTEGERS.load(Ordering::Relaxed)
 }
 
 /// The edge along which the gradient of an input flows, if any.

@@ -223,7 +223,7 @@ impl PyArray {
     }
 
     /// The namespace of the array's functions, as the array API standard requires.
-    #[pyo3(signature = (*, api_version = None))]
+    #[pyo3(signature = (api_version = None))]
     fn __array_namespace__<'py>(
         slf: &Bound<'py, Self>,
         api_version: Option<Any<'_, 'py>>,

@@ -44,6 +44,12 @@ pub(crate) fn is_training() -> bool {
     grad::is_training()
 }
 
+/// Sets whether integer and boolean arrays have gradients. Returns the previous setting.
+#[pyfunction]
+pub(crate) fn set_integer_gradients(on: bool) -> bool {
+    grad::set_integer_gradients(on)
+}
+
 fn grad_req(name: &str) -> PyResult<GradReq> {
     match name {
         "write" => Ok(GradReq::Write),

@@ -20,7 +20,8 @@ mod _forerun {
     #[pymodule_export]
     use crate::autograd::{
         backward, checkpoint, freeze, fresh_gradients, gradients, is_detached, is_on_tape, is_recording, is_training,
-        mark_variables, record_function, set_recording, set_training, shares_cell, use_gradients,
+        mark_variables, record_function, set_integer_gradients, set_recording, set_training, shares_cell,
+        use_gradients,
     };
     #[pymodule_export]
     use crate::awaiting::{awaited_item, settled_or_call};

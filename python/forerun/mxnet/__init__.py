@@ -3,8 +3,8 @@
 ``from forerun.mxnet import autograd, gluon, np, npx`` serves programs whose imports can be changed. For others,
 :func:`install` makes ``import mxnet`` find this package.
 
-Arrays are those of ``forerun.np``. As in MXNet, arrays made from Python numbers are float32, and after :func:`install`
-``asnumpy()`` returns writable copies. Importing this module does not affect other code.
+Arrays are those of ``forerun.np``. As in MXNet, arrays made from Python numbers are float32; :func:`install` lists what
+else follows MXNet from then on. Importing this module does not affect other code.
 
 Examples
 --------
@@ -23,7 +23,6 @@ from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
 from forerun.mxnet import (
-    _methods,
     attribute,
     base,
     device,

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from forerun import _forerun
+from forerun.mxnet import _methods
 from forerun.mxnet.base import CLASSES
 
 # MXNet's modules by name.
@@ -50,10 +51,10 @@ _MODULES = {
     "util": "forerun.mxnet.util",
 }
 
-# The entries added to ``sys.modules``, and the previous settings: of ``asnumpy``, of float indices, and the classes of
-# errors.
+# The entries added to ``sys.modules``, and the previous settings: of ``asnumpy``, of float indices, of gradients of
+# integers, and the classes of errors.
 _standing: dict[str, ModuleType] = {}
-_before: tuple[bool, bool, Any] = (False, False, None)
+_before: tuple[bool, bool, bool, Any] = (False, False, False, None)
 
 
 def install() -> None:
@@ -61,7 +62,8 @@ def install() -> None:
 
     ``forerun.d2l`` also replaces ``d2l``, unless a package of that name is installed. From now on MXNet's semantics hold
     where they differ from NumPy's: ``asnumpy()`` returns a writable copy (see ``forerun.engine.set_writable_asnumpy``),
-    float arrays may be indices, and the engine raises ``mxnet.base.MXNetError``.
+    float arrays may be indices, integer arrays may have gradients, the engine raises ``mxnet.base.MXNetError``, and
+    arrays have the methods of MXNet's older arrays, such as ``asscalar``.
 
     Raises
     ------
@@ -88,9 +90,11 @@ def install() -> None:
         found |= _with_submodules("d2l", importlib.import_module("forerun.d2l"))
     sys.modules.update(found)
     _standing.update(found)
+    _methods.add()
     _before = (
         _forerun.set_writable_asnumpy(True),
         _forerun.set_float_indices(True),
+        _forerun.set_integer_gradients(True),
         _forerun.set_error_classes(CLASSES),
     )
 
@@ -109,9 +113,11 @@ def uninstall() -> None:
         if sys.modules.get(name) is module:
             del sys.modules[name]
     _standing.clear()
-    writable, indices, classes = _before
+    _methods.remove()
+    writable, indices, integers, classes = _before
     _forerun.set_writable_asnumpy(writable)
     _forerun.set_float_indices(indices)
+    _forerun.set_integer_gradients(integers)
     _forerun.set_error_classes(classes)
 
 

@@ -1,13 +1,14 @@
-"""Methods of arrays that only MXNet has."""
+"""Methods of arrays that only MXNet has. They exist while ``mxnet`` is installed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from forerun import npx
 from forerun._forerun import ndarray
 
-__all__: list[str] = []
+__all__ = ["add", "remove"]
 
 
 def _itself(self: ndarray) -> ndarray:
@@ -26,7 +27,43 @@ def _reshape_view(self: ndarray, *shape: Any, **named: Any) -> ndarray:
     return self.reshape(*shape, **named)
 
 
-_METHODS = {
+def _asscalar(self: ndarray) -> Any:
+    """Return the only element as a number."""
+    return self.item()
+
+
+def _tostype(self: ndarray, stype: str) -> ndarray:
+    """Return the array: all storage is dense."""
+    if stype != "default":
+        raise ValueError(f"tostype: there are no sparse arrays, stype is {stype!r}")
+    return self
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Make a method that calls the function of ``mxnet.nd`` with the array as the first argument."""
+
+    def method(self: ndarray, *args: Any, **named: Any) -> Any:
+        from forerun.mxnet import ndarray as functions
+
+        return getattr(functions, name)(self, *args, **named)
+
+    method.__name__ = name
+    method.__doc__ = f"Call ``mxnet.nd.{name}`` with the array as the first argument."
+    return method
+
+
+# Functions of ``mxnet.nd`` that are methods of MXNet's older arrays.
+_FORWARDED = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "broadcast_axes", "broadcast_like", "cbrt",
+    "ceil", "cos", "cosh", "degrees", "exp", "expm1", "fix", "flip", "floor", "log", "log10", "log1p", "log2",
+    "log_softmax", "nansum", "norm", "one_hot", "ones_like", "pad", "pick", "radians", "rcbrt", "reciprocal", "relu",
+    "reshape_like", "rint", "rsqrt", "sigmoid", "sign", "sin", "sinh", "slice", "slice_axis", "slice_like", "softmax",
+    "softmin", "split", "split_v2", "sqrt", "square", "tan", "tanh", "topk", "trunc", "zeros_like",
+)  # fmt: skip
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "asscalar": _asscalar,
+    "tostype": _tostype,
     "as_nd_ndarray": _itself,
     "as_np_ndarray": _itself,
     "reshape_view": _reshape_view,
@@ -35,7 +72,20 @@ _METHODS = {
     "to_dlpack_for_read": npx.to_dlpack_for_read,
     "to_dlpack_for_write": npx.to_dlpack_for_write,
 }
-for _name, _method in _METHODS.items():
-    setattr(ndarray, _name, _method)
 # All storage is dense.
-ndarray.stype = "default"  # type: ignore[attr-defined]
+_ATTRIBUTES: dict[str, Any] = {**_METHODS, "stype": "default", **{name: _forwarded(name) for name in _FORWARDED}}
+_added: list[str] = []
+
+
+def add() -> None:
+    """Give arrays the methods, except those that they have already."""
+    for name, value in _ATTRIBUTES.items():
+        if not hasattr(ndarray, name):
+            setattr(ndarray, name, value)
+            _added.append(name)
+
+
+def remove() -> None:
+    """Undo :func:`add`."""
+    while _added:
+        delattr(ndarray, _added.pop())

@@ -1,16 +1,45 @@
-"""``mxnet.random``: the functions of ``mxnet.np.random``, and a seed for all random numbers."""
+"""``mxnet.random``: the samplers of ``mxnet.nd.random``, and a seed for all random numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from forerun import npx as _npx
-from forerun.np.random import normal, rand, randint, randn, uniform
+from forerun.mxnet.ndarray.random import (
+    categorical,
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
+from forerun.mxnet.numpy.random import rand
 
 if TYPE_CHECKING:
     from forerun.npx import Device
 
-__all__ = ["normal", "rand", "randint", "randn", "seed", "uniform"]
+__all__ = [
+    "categorical",
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "rand",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
 
 
 def seed(seed_state: int, ctx: Device | str = "all", device: Device | str = "all") -> None:

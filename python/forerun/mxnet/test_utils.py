@@ -40,10 +40,13 @@ __all__ = [
     "assert_exception",
     "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
+    "check_symbolic_backward",
+    "check_symbolic_forward",
     "chi_square_check",
     "collapse_sum_like",
     "compare_ndarray_tuple",
     "compare_optimizer",
+    "compare_optimizer_noise_seeded",
     "default_atols",
     "default_context",
     "default_device",
@@ -360,6 +363,36 @@ def compare_optimizer(
     compare_ndarray_tuple(tuple(weights[0]), tuple(weights[1]), rtol, atol)
 
 
+def compare_optimizer_noise_seeded(
+    opt1: Any,
+    opt2: Any,
+    shapes: Sequence[Any],
+    dtype: Any,
+    noise_seed: int,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    compare_states: bool = True,
+) -> None:
+    """Compare two optimisers that draw random numbers, as :func:`compare_optimizer`, from the same seed."""
+    if (w_stype, g_stype) != ("default", "default"):
+        raise ValueError("compare_optimizer_noise_seeded: there are no sparse arrays")
+    made = []
+    pairs = [[mx.random.uniform(shape=shape, dtype=dtype) for _ in range(2)] for shape in shapes]
+    indices = list(range(len(shapes)))
+    for optimizer in (opt1, opt2):
+        weights = [weight.copy() for weight, _ in pairs]
+        gradients = [gradient.copy() for _, gradient in pairs]
+        states = [optimizer.create_state_multi_precision(i, weight) for i, weight in zip(indices, weights, strict=True)]
+        mx.random.seed(noise_seed)
+        optimizer.update_multi_precision(indices, weights, gradients, states)
+        made.append((tuple(weights), tuple(states)))
+    if compare_states:
+        compare_ndarray_tuple(made[0][1], made[1][1], rtol, atol)
+    compare_ndarray_tuple(made[0][0], made[1][0], rtol, atol)
+
+
 # Random arrays.
 
 
@@ -489,9 +522,9 @@ def check_numeric_gradient(
     Parameters
     ----------
     sym
-        A function of arrays, or a block.
+        A function of arrays, a block, or an expression of ``mx.sym``.
     location
-        The arguments: arrays, or a mapping from parameter names to arrays.
+        The arguments: arrays, or a mapping from names of parameters or variables to arrays.
     numeric_eps
         The step of the differences.
     rtol, atol
@@ -511,9 +544,14 @@ def check_numeric_gradient(
     if aux_states is not None:
         raise ValueError("check_numeric_gradient: blocks keep their own auxiliary states")
     named = list(location) if isinstance(location, Mapping) else None
-    values = [_host(value).astype(dtype) for value in (location.values() if named else location)]  # type: ignore[union-attr]
+    given = list(location.values()) if isinstance(location, Mapping) else list(location)
+    if named is None and isinstance(sym, mx.sym.Symbol):
+        named = sym.list_arguments()
+    values = [_host(value).astype(dtype) for value in given]
 
     def outputs(arrays: list[ndarray]) -> ndarray:
+        if isinstance(sym, mx.sym.Symbol):
+            return sym.eval(**dict(zip(named or (), arrays, strict=True)))[0]
         result = sym(**dict(zip(named, arrays, strict=True))) if named else sym(*arrays)
         return result[0] if isinstance(result, (list, tuple)) else result
 
@@ -531,18 +569,85 @@ def check_numeric_gradient(
         if name not in wanted:
             continue
         expected = np.zeros(value.shape, "float64")
+        around = [mx.np.array(each, dtype=dtype, ctx=ctx) for each in values]
         for place in np.ndindex(value.shape):
             sides = []
             for sign in (0.5, -0.5):
-                moved = value.copy()
-                moved[place] += sign * step
-                around = [mx.np.array(each, dtype=dtype, ctx=ctx) for each in values]
-                around[number] = mx.np.array(moved, dtype=dtype, ctx=ctx)
+                around[number][place] = value[place] + sign * step
                 with autograd.train_mode() if use_forward_train else autograd.predict_mode():
-                    sides.append(_host(outputs(around)).astype("float64"))
-            expected[place] = ((sides[0] - sides[1]) * weights).sum() / step
+                    sides.append(outputs(around))
+            around[number][place] = value[place]
+            above, below = (_host(side).astype("float64") for side in sides)
+            expected[place] = ((above - below) * weights).sum() / step
         names = (f"numeric gradient of {name}", f"gradient of {name}")
         assert_almost_equal(expected.astype(dtype), array.grad, rtol, atol, names)
+
+
+def check_symbolic_forward(
+    sym: Any,
+    location: Sequence[Any] | Mapping[str, Any],
+    expected: Sequence[Any] | Mapping[str, Any],
+    rtol: _Tolerance = None,
+    atol: _Tolerance = None,
+    aux_states: Any = None,
+    ctx: Device | None = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> list[Any]:
+    """Compare the outputs of an expression with NumPy arrays, and return them.
+
+    Examples
+    --------
+    >>> from forerun import mxnet as mx
+    >>> x = mx.sym.Variable("x")
+    >>> mx.test_utils.check_symbolic_forward(x + 1, [[1.0, 2.0]], [[2.0, 3.0]])
+    [array([2., 3.])]
+    """
+    outputs = sym.eval(**_placed(sym, location, ctx, dtype))
+    wanted = list(expected.values()) if isinstance(expected, Mapping) else list(expected)
+    for output, value in zip(outputs, wanted, strict=True):
+        assert_almost_equal(value, output, rtol, atol, ("expected", "output"), equal_nan)
+    return list(outputs)
+
+
+def check_symbolic_backward(
+    sym: Any,
+    location: Sequence[Any] | Mapping[str, Any],
+    out_grads: Sequence[Any] | None,
+    expected: Sequence[Any] | Mapping[str, Any],
+    rtol: _Tolerance = None,
+    atol: _Tolerance = None,
+    aux_states: Any = None,
+    grad_req: Any = "write",
+    ctx: Device | None = None,
+    grad_stypes: Any = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> list[Any]:
+    """Compare the gradients of an expression with NumPy arrays, and return them.
+
+    Examples
+    --------
+    >>> from forerun import mxnet as mx
+    >>> x = mx.sym.Variable("x")
+    >>> mx.test_utils.check_symbolic_backward(x * 3, [[1.0, 2.0]], [[1.0, 1.0]], [[3.0, 3.0]])
+    [array([3., 3.])]
+    """
+    arrays = _placed(sym, location, ctx, dtype)
+    grads = {name: mx.np.zeros_like(array) for name, array in arrays.items()}
+    bound = sym.bind(ctx, arrays, grads, grad_req)
+    bound.forward(is_train=True)
+    heads = None if out_grads is None else [mx.np.array(_host(each), dtype=dtype, ctx=ctx) for each in out_grads]
+    bound.backward(heads)
+    wanted = expected if isinstance(expected, Mapping) else dict(zip(sym.list_arguments(), expected, strict=False))
+    for name, value in wanted.items():
+        assert_almost_equal(value, bound.grad_dict[name], rtol, atol, ("expected", f"gradient of {name}"), equal_nan)
+    return [grad for grad in bound.grad_arrays if grad is not None]
+
+
+def _placed(sym: Any, location: Any, ctx: Device | None, dtype: Any) -> dict[str, ndarray]:
+    given = location if isinstance(location, Mapping) else dict(zip(sym.list_arguments(), location, strict=True))
+    return {name: mx.np.array(_host(value), dtype=dtype, ctx=ctx) for name, value in given.items()}
 
 
 def check_gluon_hybridize_consistency(

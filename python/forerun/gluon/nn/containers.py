@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -170,7 +172,9 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A function as a block that can be captured: a name, or a callable that takes ``F`` first, as in MXNet.
+    """A function as a block that can be captured: a name, or a callable.
+
+    A callable whose first parameter is named ``F`` is given the namespace of functions there, as in MXNet 1.
 
     Examples
     --------
@@ -185,15 +189,15 @@ class HybridLambda(HybridBlock):
         self._function: Callable[..., Any]
         if isinstance(function, str):
             named = _named(function)
-            self._function = lambda F, *inputs, **options: named(*inputs, **options)
+            self._function = named
             self._title = function
         else:
-            self._function = function
+            self._function = functools.partial(function, F) if _takes_functions(function) else function
             self._title = getattr(function, "__name__", type(function).__name__)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """Call the function."""
-        return self._function(F, *inputs, **named)
+        return self._function(*inputs, **named)
 
     def __repr__(self) -> str:
         """Write the name of the function."""
@@ -215,6 +219,14 @@ class Identity(HybridBlock):
     def forward(self, x: Any) -> Any:
         """Return the input."""
         return x
+
+
+def _takes_functions(function: Callable[..., Any]) -> bool:
+    """Return whether the first parameter is named ``F``."""
+    try:
+        return next(iter(inspect.signature(function).parameters), None) == "F"
+    except ValueError:
+        return False
 
 
 def _named(name: str) -> Callable[..., Any]:

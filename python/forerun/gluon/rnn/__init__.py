@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as _typing
 
 from forerun._missing import module_getattr as _module_getattr
+from forerun.gluon.rnn import rnn_cell
 from forerun.gluon.rnn.cells import (
     GRUCell,
     HybridRecurrentCell,
@@ -73,6 +74,7 @@ __all__ = [
     "SequentialRNNCell",
     "VariationalDropoutCell",
     "ZoneoutCell",
+    "rnn_cell",
 ]
 
 # Type checkers must report missing names.

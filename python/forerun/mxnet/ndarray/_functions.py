@@ -12,7 +12,7 @@ from forerun._forerun import ndarray
 
 __all__ = [
     "BatchNorm", "Cast", "Concat", "Dropout", "ElementWiseSum", "L2Normalization", "Reshape", "SliceChannel",
-    "SwapAxis", "add_n", "argmax", "argmin", "argsort", "broadcast_axis", "clip", "concat", "concatenate", "dot",
+    "SwapAxis", "add_n", "argmax", "argmin", "argsort", "broadcast_axes", "broadcast_axis", "clip", "concat", "concatenate", "dot",
     "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub", "equal", "flatten", "greater", "greater_equal",
     "identity", "lesser", "lesser_equal", "logical_and", "logical_or", "logical_xor", "max", "mean", "min", "moveaxis",
     "nansum", "norm", "not_equal", "onehot_encode", "prod", "rcbrt", "relu", "reset_arrays", "reshape", "reverse",
@@ -294,6 +294,9 @@ def broadcast_axis(data: Any, axis: Any = (), size: Any = ()) -> ndarray:
     for one, extent in zip(axes, sizes, strict=True):
         extents[one] = extent
     return np.broadcast_to(x, tuple(extents))
+
+
+broadcast_axes = broadcast_axis
 
 
 def clip(data: Any, a_min: Any, a_max: Any, out: ndarray | None = None) -> ndarray:

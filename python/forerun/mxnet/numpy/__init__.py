@@ -16,7 +16,11 @@ from forerun._missing import lacking as _lacking
 from forerun._types import ArrayLike as _ArrayLike
 from forerun._types import DTypeLike as _DTypeLike
 from forerun._types import ShapeLike as _ShapeLike
+from forerun._ufunc import ufunc as _ufunc
+from forerun.mxnet.numpy import linalg as linalg
 from forerun.mxnet.numpy import random as random
+from forerun.mxnet.numpy._functions import *  # noqa: F403
+from forerun.mxnet.numpy._strict import strict as _strict
 from forerun.mxnet.numpy.utils import *  # noqa: F403
 from forerun.np import ndarray
 from forerun.npx import Device as _Device
@@ -24,9 +28,9 @@ from forerun.npx import current_device as _current_device
 
 
 def _default() -> Any:
-    """Return the dtype for Python numbers, and allow float indices from now on."""
+    """Return the dtype for Python numbers: float32, or None for NumPy's. Allow float indices from now on."""
     _forerun.set_float_indices(True)
-    return _np.float32
+    return None if _forerun.default_float() == "float64" else _np.float32
 
 
 def _are_booleans(value: Any) -> bool:
@@ -72,13 +76,14 @@ def arange(
     array([0., 1., 2.])
     """
     kind = _default() if dtype is None else dtype
-    return _np.arange(start, stop, step, kind, device=_asked("arange", ctx, device))
+    return _np.arange(start, stop, 1 if step is None else step, kind, device=_asked("arange", ctx, device))
 
 
 def full(
     shape: _ShapeLike,
     fill_value: Any,
     dtype: _DTypeLike | None = None,
+    order: str = "C",
     ctx: _Device | None = None,
     device: _Device | None = None,
 ) -> ndarray:
@@ -90,6 +95,9 @@ def full(
     >>> np.full((2,), 7)
     array([7., 7.])
     """
+    if isinstance(fill_value, (list, tuple)) or getattr(fill_value, "ndim", 0):
+        values = array(fill_value, dtype, ctx, device)
+        return _np.broadcast_to(values, shape).copy()
     if dtype is None and not isinstance(fill_value, bool):
         dtype = _default()
     return _np.full(shape, fill_value, dtype, device=_asked("full", ctx, device))
@@ -98,9 +106,12 @@ def full(
 def __getattr__(name: str) -> Any:
     """Return any other name of ``forerun.np``."""
     try:
-        return getattr(_np, name)
+        found = getattr(_np, name)
     except AttributeError:
         raise _lacking(f"module {__name__!r}", name, _names(), {}) from None
+    if isinstance(found, _ufunc):
+        found = globals()[name] = _strict(found)
+    return found
 
 
 def _names() -> list[str]:
