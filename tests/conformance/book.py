@@ -9,7 +9,7 @@ MIRROR is a clone of d2l-ai/d2l-en, with or without a work tree. A SECTION is pa
 ``d2l`` (``pip install --no-deps d2l``), ipython, matplotlib, matplotlib-inline, pandas before version 3, pillow,
 requests and scipy. Each section runs in its own process and folder. Its MXNet cells run unedited, with ``import mxnet``
 answered by `forerun.mxnet.install`, and downloads by the files of `book_data.py`. ``--out`` writes ``book.md`` there,
-from the newest reports of all sections. Reports and outputs stay in the scratch folder, so sections can be run one by one.
+from the newest reports of all sections. Reports stay in the scratch folder, so sections can be run one by one.
 """
 
 from __future__ import annotations
