@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forerun import np
 from forerun._device import DeviceLike, all_devices, asked
@@ -451,10 +451,13 @@ class Constant(Parameter):
         return f"Constant {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
 
-def __getattr__(name: str) -> Any:
-    """Return ``ParameterDict``, which MXNet's module of this name has too."""
-    if name == "ParameterDict":
-        from forerun.gluon.parameters import ParameterDict
+# Type checkers must report missing names.
+if not TYPE_CHECKING:
 
-        return ParameterDict
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Return ``ParameterDict``, which MXNet's module of this name has too."""
+        if name == "ParameterDict":
+            from forerun.gluon.parameters import ParameterDict
+
+            return ParameterDict
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
