@@ -137,13 +137,14 @@ def losses(report: dict[str, Any]) -> str:
 def table(reports: dict[str, dict[str, Any] | None], commit: str) -> str:
     """Return the page: a count, a row for each section."""
     ran = sum(report is not None and not report["error"] for report in reports.values())
+    left = sum(report is None for report in reports.values())
     lines = [
         "# The book *Dive into Deep Learning*",
         "",
         "Written by `python tests/conformance/book.py MIRROR --out docs/conformance`, which explains the conditions.",
         f"d2l-ai/d2l-en at {commit}. Data sets are small generated files, so losses and accuracies are not the book's.",
         "",
-        f"**{ran} of {len(reports)} sections with MXNet cells run.** A section runs if none of its cells raises.",
+        f"**{ran} of {len(reports)} sections with MXNet cells run.** A section runs if none of its cells raises. Not tried: {left}.",
         "",
         "| section | result | seconds | losses, by plot |",
         "|---|---|---|---|",
