@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
 import subprocess
 import sys
 import types
@@ -294,3 +295,19 @@ def test_cells_infer_shapes_from_the_layer_and_the_inputs() -> None:
     cell = rnn.RNNCell(4)
     rnn.ResidualCell(cell).infer_shape(0, np.ones((2, 4)), False)
     assert cell.i2h_weight.shape == (4, 4)
+
+
+def test_datasets_of_image_files_are_found_where_mxnet_has_them() -> None:
+    vision = forerun.gluon.data.vision
+    for name in ("ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"):
+        assert getattr(vision.datasets, name) is getattr(vision, name)
+
+
+def test_labels_of_digits_are_arrays(tmp_path: pathlib.Path) -> None:
+    header = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1])
+    for part in ("train", "t10k"):
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(header + bytes([5, 6]))
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 3, 4]))
+    images, labels = forerun.gluon.data.vision.MNIST(root=tmp_path)[:]
+    assert images.asnumpy().shape == (2, 1, 1, 1)
+    assert (labels.asnumpy().tolist(), str(labels.dtype)) == ([3, 4], "int32")

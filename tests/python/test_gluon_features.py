@@ -238,3 +238,44 @@ def test_the_summary_has_the_form_of_gluon(capsys: pytest.CaptureFixture[str]) -
     text = "\n".join(lines)
     assert "Total params: 60\n   Trainable params: 48\n   Non-trainable params: 12\n" in text
     assert "Shared params in forward computation graph: 36\nUnique parameters in model: 24\n" in text
+
+
+class Scaled(gluon.Block):
+    """A block with a constant that it made by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factors = self.params.get_constant("factors", [1.0, 2.0])
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return x * self.factors.data()
+
+
+def test_constants_are_made_by_name_and_not_trained() -> None:
+    net = Scaled()
+    net.initialize("zeros")
+    assert net.params.get_constant("factors") is net.factors
+    assert list(net.collect_params()) == ["factors"]
+    x = np.ones((2,))
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    trainer.step(1)
+    assert (y.tolist(), x.grad.tolist(), net.factors.data().tolist()) == ([1, 2], [1, 2], [1, 2])
+
+
+def test_a_name_without_a_constant_is_an_error() -> None:
+    parameters = gluon.ParameterDict(weight=gluon.Parameter("weight", shape=(2,)))
+    with pytest.raises(KeyError, match="no constant is named 'factors': give its value"):
+        parameters.get_constant("factors")
+    with pytest.raises(TypeError, match="'weight' is a parameter, not a constant"):
+        parameters.get_constant("weight", [1.0])
+
+
+def test_parameter_dict_is_found_where_mxnet_has_it() -> None:
+    net = gluon.nn.Dense(1)
+    assert isinstance(net.collect_params(), gluon.parameter.ParameterDict)
+    with pytest.raises(AttributeError, match="has no attribute 'Parameters'"):
+        gluon.parameter.Parameters  # noqa: B018  (raising is its purpose)

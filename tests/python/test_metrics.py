@@ -282,3 +282,15 @@ def test_the_dialect_has_them() -> None:
         assert importlib.import_module("mxnet.gluon.metric") is metric
     finally:
         mxnet.uninstall()
+
+
+def test_the_loss_of_mxnet_1_is_the_cross_entropy() -> None:
+    labels, predictions = np.array([0, 2]), np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
+    for measure in (metric.NegativeLogLikelihood(), metric.create("nll_loss"), metric.create("nll-loss", eps=0.5)):
+        measure.update(labels, predictions)
+    assert measure.get() == ("nll-loss", pytest.approx((-math.log(0.7) - math.log(0.5)) / 2, rel=1e-6))
+    reference = metric.CrossEntropy()
+    reference.update(labels, predictions)
+    measure = metric.NegativeLogLikelihood()
+    measure.update(labels, predictions)
+    assert measure.get()[1] == reference.get()[1]

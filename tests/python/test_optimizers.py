@@ -585,3 +585,10 @@ def test_mistakes(name: str) -> None:
 def test_an_optimiser_without_a_rule() -> None:
     with pytest.raises(NotImplementedError, match="Optimizer has no rule: define step"):
         optimizer.Optimizer().update([0], [np.ones(2)], [np.ones(2)], [()])
+
+
+def test_rmsprop_takes_the_names_of_mxnet_1() -> None:
+    old = optimizer.create("rmsprop", learning_rate=0.01, gamma1=0.8, gamma2=0.5, centered=True)
+    new = optimizer.create("rmsprop", learning_rate=0.01, rho=0.8, momentum=0.5, centered=True)
+    assert (old.rho, old.momentum) == (new.rho, new.momentum) == (0.8, 0.5)
+    assert optimizer.RMSProp(gamma1=0.7).momentum == optimizer.RMSProp().momentum

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forerun import np
 from forerun._device import DeviceLike, all_devices, asked
@@ -449,3 +449,15 @@ class Constant(Parameter):
     def __repr__(self) -> str:
         """Return name, shape and dtype."""
         return f"Constant {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+
+
+# Type checkers must report missing names.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Return ``ParameterDict``, which MXNet's module of this name has too."""
+        if name == "ParameterDict":
+            from forerun.gluon.parameters import ParameterDict
+
+            return ParameterDict
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,8 @@ from forerun import _files, _forerun
 from forerun._device import DeviceLike
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
-from forerun.gluon.parameter import Parameter
+from forerun._types import ArrayLike
+from forerun.gluon.parameter import Constant, Parameter
 from forerun.init import Initializer, Uniform
 
 __all__ = ["ParameterDict", "load_into"]
@@ -57,6 +58,26 @@ class ParameterDict(dict[str, Parameter]):
         made = self[name] = Parameter(name, **attributes)
         self._unclaimed.add(name)
         return made
+
+    def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
+        """Return a constant; if a value is given, create it if it does not exist.
+
+        Examples
+        --------
+        >>> from forerun import gluon
+        >>> parameters = gluon.ParameterDict()
+        >>> parameters.get_constant("scale", [1.0, 2.0])
+        Constant scale (shape=(2,), dtype=float32)
+        """
+        held = super().get(name)
+        if held is None:
+            if value is None:
+                raise KeyError(f"get_constant: no constant is named {name!r}: give its value")
+            held = self[name] = Constant(name, value)
+            self._unclaimed.add(name)
+        elif not isinstance(held, Constant):
+            raise TypeError(f"get_constant: {name!r} is a parameter, not a constant")
+        return held
 
     def initialize(
         self,

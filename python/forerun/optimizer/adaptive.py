@@ -127,6 +127,8 @@ class RMSProp(Optimizer):
         Whether the running mean of the gradients is subtracted.
     clip_weights
         The maximum absolute value of an updated weight.
+    gamma1, gamma2
+        The names of ``rho`` and ``momentum`` in MXNet 1.
     **arguments
         Passed to :class:`Optimizer`.
 
@@ -149,13 +151,15 @@ class RMSProp(Optimizer):
         epsilon: float = 1e-8,
         centered: bool = False,
         clip_weights: float | None = None,
+        gamma1: float | None = None,
+        gamma2: float | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(learning_rate, **arguments)
         if clip_weights is not None and not clip_weights > 0:
             raise ValueError(f"RMSProp: clip_weights must be positive, got {clip_weights}")
-        self.rho = rho
-        self.momentum = momentum
+        self.rho = rho if gamma1 is None else gamma1
+        self.momentum = momentum if gamma2 is None else gamma2
         self.epsilon = epsilon
         self.centered = centered
         self.clip_weights = clip_weights

@@ -20,7 +20,7 @@ from forerun._missing import module_getattr as _module_getattr
 from forerun.gluon.metric.base import CompositeEvalMetric, EvalMetric, check_label_shapes, create, register
 from forerun.gluon.metric.classification import F1, MCC, PCC, Accuracy, BinaryAccuracy, Fbeta, TopKAccuracy
 from forerun.gluon.metric.custom import CustomMetric, np
-from forerun.gluon.metric.likelihood import CrossEntropy, Loss, Perplexity, Torch
+from forerun.gluon.metric.likelihood import CrossEntropy, Loss, NegativeLogLikelihood, Perplexity, Torch
 from forerun.gluon.metric.regression import (
     MAE,
     MSE,
@@ -47,6 +47,7 @@ __all__ = [
     "Loss",
     "MeanCosineSimilarity",
     "MeanPairwiseDistance",
+    "NegativeLogLikelihood",
     "PearsonCorrelation",
     "Perplexity",
     "TopKAccuracy",

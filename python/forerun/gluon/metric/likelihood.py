@@ -10,7 +10,7 @@ from forerun import np, npx
 from forerun._forerun import ndarray
 from forerun.gluon.metric.base import Arrays, EvalMetric, alias, detached, pairs, register
 
-__all__ = ["CrossEntropy", "Loss", "Perplexity", "Torch"]
+__all__ = ["CrossEntropy", "Loss", "NegativeLogLikelihood", "Perplexity", "Torch"]
 
 
 @alias("ce")
@@ -78,6 +78,29 @@ class CrossEntropy(EvalMetric):
             rows = npx.log_softmax(rows if rows.dtype == "float64" else rows.astype("float32"))
             return np.maximum(npx.pick(rows, label, mode="raise").astype("float64"), math.log(self.eps))
         return np.log(np.maximum(npx.pick(rows, label, mode="raise").astype("float64"), self.eps))
+
+
+@alias("nll-loss", "nll_loss")
+class NegativeLogLikelihood(CrossEntropy):
+    """The same as :class:`CrossEntropy`, under the name of MXNet 1.
+
+    Examples
+    --------
+    >>> from forerun import gluon, np
+    >>> metric = gluon.metric.NegativeLogLikelihood()
+    >>> metric.update(np.array([0, 1]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> metric.get()
+    ('nll-loss', 0.0)
+    """
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(eps, name=name, output_names=output_names, label_names=label_names)
 
 
 @register

@@ -18,7 +18,11 @@ import numpy
 from forerun import np
 from forerun._refused import refused
 from forerun.gluon.data.dataset import ArrayDataset
+from forerun.gluon.data.vision.files import ImageFolderDataset as ImageFolderDataset
+from forerun.gluon.data.vision.files import ImageListDataset as ImageListDataset
+from forerun.gluon.data.vision.files import ImageRecordDataset as ImageRecordDataset
 
+# The datasets of image files are imported because MXNet has them in this module too.
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST"]
 
 Path = str | os.PathLike[str]
@@ -46,7 +50,7 @@ class _Published(ArrayDataset):
         images, labels = self._read()
         if len(images) != len(labels):
             raise refused(f"{type(self).__name__}: {self._root}: {len(images)} images, but {len(labels)} labels")
-        self._data, self._label = np.array(images), labels
+        self._data, self._label = np.array(images), np.array(labels)
         super().__init__(self._data, self._label)
 
     def __getitem__(self, index: Any) -> Any:
