@@ -48,14 +48,26 @@ from forerun.engine import (  # noqa: E402
 )
 
 if _TYPE_CHECKING:
-    from forerun import autograd, gluon, init, lr_scheduler, optimizer
+    from forerun import autograd, gluon, image, init, lr_scheduler, optimizer, recordio
     from forerun import d2l as d2l
     from forerun import mxnet as mxnet
     from forerun import paddle as paddle
     from forerun import torch as torch
 
 # Imported lazily, so that programs that only use arrays do not pay for networks and dialects.
-_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "torch")
+_LATER = (
+    "autograd",
+    "d2l",
+    "gluon",
+    "image",
+    "init",
+    "lr_scheduler",
+    "mxnet",
+    "optimizer",
+    "paddle",
+    "recordio",
+    "torch",
+)
 
 __all__ = [
     "SyncWarning",
@@ -66,6 +78,7 @@ __all__ = [
     "empty_cache",
     "engine",
     "gluon",
+    "image",
     "init",
     "last_wait",
     "lr_scheduler",
@@ -75,6 +88,7 @@ __all__ = [
     "npx",
     "num_threads",
     "optimizer",
+    "recordio",
     "reset_blockers",
     "reset_peak",
     "set_budget",

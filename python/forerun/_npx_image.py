@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
 from typing import SupportsIndex
 
 from forerun import _forerun
 from forerun._convert import floating, to_array
-from forerun._forerun import float32, int64, ndarray
-from forerun._pointwise import floor, less, maximum, minimum, rint, where
-from forerun._sampling import resized_axis
+from forerun._forerun import float32, ndarray
+from forerun._pointwise import abs as absolute
+from forerun._pointwise import equal, exp, floor, less, less_equal, maximum, minimum, rint, sqrt, where
+from forerun._resampling import resampled, resized, taps
 from forerun._types import ArrayLike
 from forerun.np.random import normal, uniform
 
@@ -21,10 +23,14 @@ __all__ = [
     "flip_top_bottom",
     "normalize",
     "random_brightness",
+    "random_color_jitter",
     "random_contrast",
+    "random_crop",
     "random_flip_left_right",
     "random_flip_top_bottom",
+    "random_hue",
     "random_lighting",
+    "random_resized_crop",
     "random_saturation",
     "resize",
     "to_tensor",
@@ -109,7 +115,8 @@ def resize(
     keep_ratio
         Whether one number is the shorter side, and the other side follows from the images.
     interp
-        0: the nearest pixel; 1: bilinear interpolation.
+        OpenCV's methods: 0 takes the nearest pixel, 1 interpolates linearly, 2 by cubic polynomials, 3 averages the
+        area of a pixel, 4 interpolates with Lanczos' window over 8 pixels.
 
     Examples
     --------
@@ -126,17 +133,13 @@ def resize(
     if keep_ratio and len(numbers) == 1:
         short = min(height, width)
         wide, high = width * wide // short, height * high // short
-    if index(interp) not in (0, 1):
-        raise ValueError(f"resize: interp must be 0 or 1, not {interp}")
-    made = x
-    for axis, extent in ((x.ndim - 3, high), (x.ndim - 2, wide)):
-        old = x.shape[axis]
-        if index(interp) == 0:
-            steps = floor((_forerun.arange(0, extent, 1, "float64", x.device) + 0.5) * (old / extent))
-            made = _forerun.take(made, minimum(steps, old - 1).astype(int64), axis)
-        else:
-            made = resized_axis(floating(made), axis, extent, align_corners=False)
-    return _stored(made, x)
+    return _stored(resized(x, high, wide, _method("resize", interp)), x)
+
+
+def _method(op: str, interp: SupportsIndex) -> int:
+    if index(interp) not in range(5):
+        raise ValueError(f"{op}: interp must be between 0 and 4, not {interp}")
+    return index(interp)
 
 
 def crop(data: ArrayLike, x: SupportsIndex, y: SupportsIndex, width: SupportsIndex, height: SupportsIndex) -> ndarray:
@@ -232,7 +235,11 @@ def random_brightness(data: ArrayLike, min_factor: float, max_factor: float) -> 
     array([2., 2., 2.])
     """
     x = _image("random_brightness", data)
-    return _stored(floating(x) * _factor("random_brightness", x, min_factor, max_factor), x)
+    return _lighter(x, _factor("random_brightness", x, min_factor, max_factor))
+
+
+def _lighter(x: ndarray, factor: ndarray) -> ndarray:
+    return _stored(floating(x) * factor, x)
 
 
 def random_contrast(data: ArrayLike, min_factor: float, max_factor: float) -> ndarray:
@@ -245,9 +252,13 @@ def random_contrast(data: ArrayLike, min_factor: float, max_factor: float) -> nd
     array([1., 1., 1.])
     """
     x = _image("random_contrast", data, 3)
+    return _contrasted(x, _factor("random_contrast", x, min_factor, max_factor))
+
+
+def _contrasted(x: ndarray, factor: ndarray) -> ndarray:
     colours = floating(x)
     mean = _gray(colours).mean((-3, -2), keepdims=True)
-    return _stored(mean + (colours - mean) * _factor("random_contrast", x, min_factor, max_factor), x)
+    return _stored(mean + (colours - mean) * factor, x)
 
 
 def random_saturation(data: ArrayLike, min_factor: float, max_factor: float) -> ndarray:
@@ -260,9 +271,13 @@ def random_saturation(data: ArrayLike, min_factor: float, max_factor: float) -> 
     array([1., 1., 1.])
     """
     x = _image("random_saturation", data, 3)
+    return _saturated(x, _factor("random_saturation", x, min_factor, max_factor))
+
+
+def _saturated(x: ndarray, factor: ndarray) -> ndarray:
     colours = floating(x)
     gray = _gray(colours)
-    return _stored(gray + (colours - gray) * _factor("random_saturation", x, min_factor, max_factor), x)
+    return _stored(gray + (colours - gray) * factor, x)
 
 
 def adjust_lighting(data: ArrayLike, alpha: ArrayLike) -> ndarray:
@@ -293,3 +308,202 @@ def random_lighting(data: ArrayLike, alpha_std: float = 0.05) -> ndarray:
     """
     x = _image("random_lighting", data, 3)
     return adjust_lighting(x, normal(0.0, alpha_std, size=(3,), device=x.device))
+
+
+def random_hue(data: ArrayLike, min_factor: float, max_factor: float) -> ndarray:
+    """Turn the hue of colours by a random part of the circle: 0 and 1 leave them as they are.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.image.random_hue(np.array([[[9.0, 5.0, 1.0]]]), 0.5, 0.5).reshape(-1)
+    array([1., 5., 9.])
+    """
+    x = _image("random_hue", data, 3)
+    return _turned(x, _factor("random_hue", x, min_factor, max_factor))
+
+
+def _turned(x: ndarray, turn: ndarray) -> ndarray:
+    """Turn hues by a part of the circle. The largest and the smallest channel keep their values."""
+    colours = floating(x)
+    red, green, blue = (colours[..., channel] for channel in range(3))
+    high, low = colours.max(-1), colours.min(-1)
+    spread = high - low
+    unit = where(equal(spread, 0), 1, spread)
+    # Hues from 0 to 6: red is at 0, green at 2, blue at 4.
+    after_red = where(equal(high, green), (blue - red) / unit + 2, (red - green) / unit + 4)
+    hue = where(equal(high, red), (green - blue) / unit, after_red) + turn.astype(colours.dtype) * 6
+    hue = hue - floor(hue / 6) * 6
+    shares = (absolute(hue - 3) - 1, 2 - absolute(hue - 2), 2 - absolute(hue - 4))
+    made = [low + spread * minimum(maximum(share, 0), 1) for share in shares]
+    return _stored(_forerun.stack(made, -1), x)
+
+
+def random_color_jitter(
+    data: ArrayLike, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, hue: float = 0.0
+) -> ndarray:
+    """Change brightness, contrast, saturation and hue by random amounts, in a random order.
+
+    Parameters
+    ----------
+    data
+        Images of shape (height, width, 3), or a batch of them.
+    brightness, contrast, saturation
+        The factors are between 1 minus and 1 plus this number; 0 leaves images as they are.
+    hue
+        The part of the circle by which hues are turned at most, in either direction.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.image.random_color_jitter(np.ones((2, 2, 3)), brightness=0.5, hue=0.1).shape
+    (2, 2, 3)
+    """
+    x = _image("random_color_jitter", data, 3)
+    changes = []
+    for change, amount in ((_lighter, brightness), (_contrasted, contrast), (_saturated, saturation), (_turned, hue)):
+        if amount < 0:
+            raise ValueError(f"random_color_jitter: amounts must not be negative, got {amount}")
+        if amount:
+            around = 0.0 if change is _turned else 1.0
+            changes.append((change, uniform(around - amount, around + amount, size=(), device=x.device)))
+    # Each step computes what remains to be chosen from, because the order is not known yet.
+    order = uniform(size=(len(changes),), device=x.device).argsort()
+    for step in range(len(changes)):
+        candidates = [change(x, factor) for change, factor in changes]
+        for number, candidate in enumerate(candidates[1:], 1):
+            candidates[0] = where(equal(order[step], number), candidate, candidates[0])
+        x = candidates[0]
+    return x
+
+
+def _chosen(op: str, random: ndarray, room: ndarray | int, limits: Sequence[float]) -> ndarray:
+    """Return whole random numbers between shares of ``room``."""
+    low, high = map(float, limits)
+    if not 0 <= low <= high <= 1:
+        raise ValueError(f"{op}: {low} to {high} is not an interval within 0 and 1")
+    return floor((random * (high - low) + low) * room)
+
+
+def random_crop(
+    data: ArrayLike,
+    xrange: Sequence[float] = (0.0, 1.0),
+    yrange: Sequence[float] = (0.0, 1.0),
+    width: SupportsIndex = 1,
+    height: SupportsIndex = 1,
+    interp: SupportsIndex = 1,
+) -> ndarray:
+    """Cut a rectangle out of images at a random place, the same for a whole batch.
+
+    Parameters
+    ----------
+    data
+        Images of shape (height, width, channels), or a batch of them.
+    xrange, yrange
+        The place is between these shares of the room that the rectangle has: (0.5, 0.5) is the middle.
+    width, height
+        The extents of the rectangle. From images that are smaller, the largest rectangle of these proportions is cut
+        and resized.
+    interp
+        As for :func:`resize`.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> x = np.arange(12.0).reshape(3, 4, 1)
+    >>> npx.image.random_crop(x, (1, 1), (1, 1), width=2, height=1).reshape(-1)
+    array([10., 11.])
+    """
+    x = _image("random_crop", data)
+    rows, columns = x.shape[-3:-1]
+    wide, high = index(width), index(height)
+    if min(wide, high) < 1 or 0 in (rows, columns):
+        raise ValueError(f"random_crop: cannot cut {wide} x {high} pixels out of shape {x.shape}")
+    method = _method("random_crop", interp)
+    across, down = scaled_down((columns, rows), (wide, high))
+    draws = uniform(size=(2,), dtype="float64", device=x.device)
+    made = x
+    lines = ((x.ndim - 3, rows, down, draws[1], yrange), (x.ndim - 2, columns, across, draws[0], xrange))
+    for axis, extent, part, draw, limits in lines:
+        begin = _chosen("random_crop", draw, extent - part, limits)
+        made = resampled(made, axis, (begin + _forerun.arange(0, part, 1, "float64", x.device)).reshape(1, part), None)
+    return _stored(resized(made, high, wide, method), x)
+
+
+def scaled_down(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[int, int]:
+    """Reduce a width and a height, with their proportion, to at most ``size``."""
+    (columns, rows), (width, height) = size, wanted
+    across, down = float(width), float(height)
+    if rows < down:
+        across, down = across * rows / down, float(rows)
+    if columns < across:
+        across, down = float(columns), down * columns / across
+    return max(int(across), 1), max(int(down), 1)
+
+
+def random_resized_crop(
+    data: ArrayLike,
+    width: SupportsIndex = 1,
+    height: SupportsIndex = 1,
+    area: Sequence[float] = (0.08, 1.0),
+    ratio: Sequence[float] = (3 / 4, 4 / 3),
+    interp: SupportsIndex = 1,
+    max_trial: SupportsIndex = 10,
+) -> ndarray:
+    """Cut a rectangle of random place, area and proportion out of images, and resize it; the same for a whole batch.
+
+    Parameters
+    ----------
+    data
+        Images of shape (height, width, channels), or a batch of them.
+    width, height
+        The extents of the result.
+    area
+        The least and the largest area, as shares of the image's.
+    ratio
+        The least and the largest quotient of width and height; its logarithm is drawn.
+    interp
+        As for :func:`resize`.
+    max_trial
+        The number of rectangles drawn. If none fits in the image, the largest rectangle in the middle with the
+        proportion of the result is taken.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> npx.image.random_resized_crop(np.ones((6, 8, 3)), width=2, height=3).shape
+    (3, 2, 3)
+    """
+    op = "random_resized_crop"
+    x = _image(op, data)
+    rows, columns = x.shape[-3:-1]
+    wide, high, trials = index(width), index(height), index(max_trial)
+    if min(wide, high) < 1 or 0 in (rows, columns):
+        raise ValueError(f"{op}: cannot make {wide} x {high} pixels of shape {x.shape}")
+    least, most, narrow, broad = *map(float, area), *map(float, ratio)
+    if not 0 < least <= most or not 0 < narrow <= broad or trials < 0:
+        raise ValueError(
+            f"{op}: area {area}, ratio {ratio} and max_trial {trials} must be positive intervals and a count"
+        )
+    method = _method(op, interp)
+    draws = uniform(size=(4, trials), dtype="float64", device=x.device)
+    pixels = (draws[0] * (most - least) + least) * (rows * columns)
+    ratios = exp(draws[1] * math.log(broad / narrow) + math.log(narrow))
+    across, down = maximum(rint(sqrt(pixels * ratios)), 1), maximum(rint(sqrt(pixels / ratios)), 1)
+    fits = less_equal(across, columns) & less_equal(down, rows)
+    # The last candidate always fits: the one in the middle.
+    middle = scaled_down((columns, rows), (wide, high))
+    sizes = []
+    for found, last in ((across, middle[0]), (down, middle[1])):
+        sizes.append(_forerun.concatenate([found, to_array([float(last)], "float64", x.device)], 0))
+    first = _forerun.concatenate([fits, to_array([True], None, x.device)], 0).argmax()
+    shares = _forerun.concatenate([draws[2:], to_array([[0.5], [0.5]], "float64", x.device)], 1)
+    made = x
+    from forerun import np
+
+    lines = ((x.ndim - 3, rows, high, sizes[1], shares[1]), (x.ndim - 2, columns, wide, sizes[0], shares[0]))
+    for axis, extent, new, lengths, places in lines:
+        length = _forerun.take(lengths, first)
+        begin = _chosen(op, _forerun.take(places, first), extent - length, (0.0, 1.0))
+        made = resampled(made, axis, *taps(np, method, new, begin, length, extent, device=x.device))
+    return _stored(made, x)

@@ -166,7 +166,7 @@ class Counted(data.Dataset):
 
 def test_threads_run_ahead_within_bounds() -> None:
     numbers = Counted(100)
-    batches = iter(data.DataLoader(numbers, batch_size=1, num_workers=2, prefetch=5))
+    batches = iter(data.DataLoader(numbers, batch_size=1, num_workers=2, prefetch=5, thread_pool=True))
     with autograd.record():
         assert next(batches).tolist() == [0]
     # Whatever the threads have done by now, they must not have read further than this.
@@ -178,13 +178,13 @@ def test_threads_run_ahead_within_bounds() -> None:
 
 def test_leaving_a_loader_ends_its_threads() -> None:
     before = threading.active_count()
-    for _ in data.DataLoader(Counted(1000), batch_size=1, num_workers=3):
+    for _ in data.DataLoader(Counted(1000), batch_size=1, num_workers=3, thread_pool=True):
         break
     assert threading.active_count() == before
 
 
 def test_errors_in_threads_are_raised() -> None:
-    loader = data.DataLoader(Counted(2000), batch_size=500, num_workers=2)
+    loader = data.DataLoader(Counted(2000), batch_size=500, num_workers=2, thread_pool=True)
     with pytest.raises(KeyError, match="no such sample"):
         list(loader)
 

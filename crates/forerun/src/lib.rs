@@ -28,6 +28,18 @@ pub use forerun_base::fail_point;
 pub use forerun_base::{
     BFloat16, Complex, DType, Device, Error, ErrorKind, Float16, Kind, Layout, Loc, Result, Scalar, Shape,
 };
+/// Image files: JPEG, PNG and WebP to pixels, pixels to JPEG and PNG.
+///
+/// ```
+/// use forerun::image::{Wanted, decode, encode_png};
+/// # fn main() -> Result<(), forerun::image::ImageError> {
+/// let file = encode_png(&[10, 20, 30, 40, 50, 60], (1, 2), 3, 6)?;
+/// let pixels = decode(&file, Wanted::Rgb)?;
+/// assert_eq!((pixels.height, pixels.width, pixels.values[3]), (1, 2, 40));
+/// # Ok(())
+/// # }
+/// ```
+pub use forerun_image as image;
 /// Automatic differentiation: the tape and the backward walk over it.
 pub use forerun_grad as grad;
 /// Layers, losses, optimisers, batches and checkpoints.

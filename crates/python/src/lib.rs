@@ -11,6 +11,7 @@ mod awaiting;
 mod blockers;
 mod buffer;
 mod capture;
+mod codecs;
 mod codes;
 mod cuda_interface;
 mod device;

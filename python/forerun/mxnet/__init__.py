@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys as _sys
 from typing import Any as _Any
 
-from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
+from forerun import autograd, gluon, image, init, lr_scheduler, npx, optimizer, recordio
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
@@ -40,6 +40,7 @@ from forerun.mxnet.device import (
 )
 from forerun.npx import waitall
 
+img = image
 numpy_extension = npx
 initializer = init
 
@@ -60,6 +61,8 @@ __all__ = [
     "gluon",
     "gpu",
     "gpu_memory_info",
+    "image",
+    "img",
     "init",
     "initializer",
     "install",
@@ -73,6 +76,7 @@ __all__ = [
     "numpy_extension",
     "optimizer",
     "random",
+    "recordio",
     "uninstall",
     "util",
     "waitall",

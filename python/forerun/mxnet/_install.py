@@ -18,6 +18,8 @@ _MODULES = {
     "numpy_extension": "forerun.npx",
     "autograd": "forerun.autograd",
     "gluon": "forerun.gluon",
+    "image": "forerun.image",
+    "img": "forerun.image",
     "init": "forerun.init",
     "initializer": "forerun.init",
     "optimizer": "forerun.optimizer",
@@ -27,6 +29,7 @@ _MODULES = {
     "context": "forerun.mxnet.device",
     "device": "forerun.mxnet.device",
     "random": "forerun.mxnet.random",
+    "recordio": "forerun.recordio",
     "util": "forerun.mxnet.util",
 }
 

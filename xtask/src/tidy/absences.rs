@@ -19,6 +19,8 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("linear", "std::thread", "a factorisation runs on the thread that calls it"),
     ("linear", "std::time", "a factorisation is a function of its input"),
     ("linear", "std::env", "a factorisation is a function of its input"),
+    ("image", "std::thread", "a decoder runs on the thread that calls it"),
+    ("image", "std::fs", "frontends read and write files"),
     ("cpu", "std::thread", "kernels get their threads as a team"),
     ("cpu", "std::time", "timing may not change a kernel"),
     ("sim", "std::fs", "a simulated device lives in memory"),

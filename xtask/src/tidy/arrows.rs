@@ -11,13 +11,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ops", &["base"]),
     ("plan", &["base", "ops"]),
     ("linear", &[]),
+    ("image", &[]),
     ("cpu", &["base", "ops", "plan", "linear"]),
     ("cuda", &["base", "ops", "plan"]),
     ("sim", &["base", "plan", "cpu"]),
     ("array", &["base", "engine", "ops", "plan", "cpu", "cuda", "sim"]),
     ("grad", &["base", "ops", "array"]),
     ("nn", &["base", "ops", "array", "grad"]),
-    ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn"]),
+    ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn", "image"]),
     // A frontend uses the catalogue for its functions, and `forerun` for the rest.
     ("python", &["base", "ops", "forerun"]),
 ];

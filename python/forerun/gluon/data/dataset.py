@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from forerun import np
 from forerun._forerun import ndarray
+from forerun.gluon.data.sampler import FilterSampler, Sampler
 
-__all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
+__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
 class Dataset:
@@ -57,15 +59,28 @@ class Dataset:
         lazy
             Whether to call it whenever a sample is accessed, or now for all samples.
         """
-        return self.transform(lambda first, *rest: (fn(first), *rest) if rest else fn(first), lazy)
+        return self.transform(_First(fn), lazy)
 
-    def filter(self, fn: Callable[[Any], bool]) -> Dataset:
+    def filter(self, fn: Callable[[Any], Any]) -> Dataset:
         """Return the samples for which a function is true."""
-        return _Chosen(self, [index for index, sample in enumerate(self) if fn(sample)])
+        return _Chosen(self, list(FilterSampler(fn, self)))
 
     def take(self, count: int | None) -> Dataset:
         """Return the first samples; all if no count is given."""
         return _Chosen(self, range(len(self) if count is None else min(count, len(self))))
+
+    def sample(self, sampler: Sampler) -> Dataset:
+        """Return the samples whose indices a sampler gives, in its order. It is asked once, now.
+
+        Examples
+        --------
+        >>> from forerun.gluon import data
+        >>> list(data.SimpleDataset("abcd").sample(data.IntervalSampler(4, 2)))
+        ['a', 'c', 'b', 'd']
+        """
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sample: needs a gluon.data.Sampler, got {type(sampler).__name__}")
+        return _Chosen(self, list(sampler))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Return one of several parts of about the same size.
@@ -87,6 +102,20 @@ class Dataset:
         """Return stacked samples if the dataset has a fast way to do so, else ``None``."""
         return None
 
+    def _host_reader(self) -> Callable[[int], Any]:
+        """Return a function that reads samples with host data in place of arrays, as they are now."""
+        return self.__getitem__
+
+
+class _First:
+    """A function applied to the first of its arguments. A class, so that it can be pickled."""
+
+    def __init__(self, fn: Callable[[Any], Any]) -> None:
+        self.fn = fn
+
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        return (self.fn(first), *rest) if rest else self.fn(first)
+
 
 class _Transformed(Dataset):
     """A dataset with a function applied to every sample."""
@@ -101,6 +130,29 @@ class _Transformed(Dataset):
 
     def __len__(self) -> int:
         return len(self._dataset)
+
+    def _host_reader(self) -> Callable[[int], Any]:
+        from forerun.gluon.data import host, steps
+
+        read, fn = host.reader(self._dataset), self._fn
+        # The rest of a sample may stay host data if only the first entry is changed.
+        changed = _First(steps.on_host(fn.fn)) if isinstance(fn, _First) else steps.on_host(fn)
+
+        def transformed(index: int) -> Any:
+            sample = read(index)
+            return changed(*sample) if isinstance(sample, tuple) else changed(sample)
+
+        return transformed
+
+    def split(self) -> tuple[Dataset, list[Any]]:
+        from forerun.gluon.data import steps
+
+        if not isinstance(self._fn, _First):
+            return self, []
+        head, tail = steps.split(self._fn.fn)
+        if not tail:
+            return self, []
+        return (_Transformed(self._dataset, _First(steps.joined(head))) if head else self._dataset), tail
 
 
 class _Chosen(Dataset):
@@ -117,7 +169,17 @@ class _Chosen(Dataset):
         return len(self._indices)
 
     def batch(self, indices: Sequence[int]) -> Any:
-        return self._dataset.batch([self._indices[index] for index in indices])
+        return batched(self._dataset, [self._indices[index] for index in indices])
+
+    def _host_reader(self) -> Callable[[int], Any]:
+        from forerun.gluon.data import host
+
+        read, indices = host.reader(self._dataset), self._indices
+        return lambda index: read(indices[index])
+
+    def split(self) -> tuple[Dataset, list[Any]]:
+        dataset, tail = split(self._dataset)
+        return (_Chosen(dataset, self._indices), tail) if tail else (self, [])
 
 
 class SimpleDataset(Dataset):
@@ -141,14 +203,21 @@ class SimpleDataset(Dataset):
         """Return the number of items."""
         return len(self._data)
 
+    def batch(self, indices: Sequence[int]) -> Any:
+        """Return stacked samples of an array."""
+        return _gather(self._data, indices)
+
+    def _host_reader(self) -> Callable[[int], Any]:
+        return _rows(self._data)
+
 
 class ArrayDataset(Dataset):
-    """Several arrays of equal length: a sample is a row of each.
+    """Several arrays or datasets of equal length: a sample has an entry of each.
 
     Parameters
     ----------
     *arrays
-        Arrays, NumPy arrays or lists. With one array samples are rows, with several tuples of rows.
+        Arrays, NumPy arrays, lists or datasets. With one of them samples are its entries, with several tuples of them.
 
     Examples
     --------
@@ -184,15 +253,86 @@ class ArrayDataset(Dataset):
             return None
         return parts[0] if len(parts) == 1 else parts
 
+    def _host_reader(self) -> Callable[[int], Any]:
+        readers = [_rows(array) for array in self._arrays]
+        if len(readers) == 1:
+            return readers[0]
+        return lambda index: tuple([read(index) for read in readers])
+
+
+class RecordFileDataset(Dataset):
+    """The records of a file in MXNet's format (``.rec``), as bytes. The index (``.idx``) lies next to it.
+
+    Parameters
+    ----------
+    filename
+        The file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from forerun import recordio
+    >>> from forerun.gluon import data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "words")
+    ...     record = recordio.MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
+    ...     for number, word in enumerate([b"one", b"two"]):
+    ...         record.write_idx(number, word)
+    ...     record.close()
+    ...     data.RecordFileDataset(path + ".rec")[1]
+    b'two'
+    """
+
+    def __init__(self, filename: str | os.PathLike[str]) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        from forerun import recordio
+
+        # Threads may share the reader, and other processes open the file again.
+        self._record = recordio.MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the bytes of one record."""
+        return self._record.read_idx(self._record.keys[index])
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self._record.keys)
+
+
+def split(dataset: Dataset) -> tuple[Dataset, list[Any]]:
+    """Return a dataset, and transforms that applied to the first entry of its batches give the batches of this one."""
+    return dataset.split() if isinstance(dataset, (_Transformed, _Chosen)) else (dataset, [])
+
+
+def _rows(data: Any) -> Callable[[int], Any]:
+    """Return a function that reads the entries of an array, a dataset or a sequence as host data."""
+    from forerun.gluon.data import host
+
+    if isinstance(data, Dataset):
+        return host.reader(data)
+    found: Callable[[int], Any] = host.hosted(data).__getitem__ if isinstance(data, ndarray) else data.__getitem__
+    return found
+
 
 def _gather(array: Any, indices: Sequence[int]) -> ndarray | None:
     import numpy
 
+    if isinstance(array, Dataset):
+        found: ndarray | None = batched(array, indices)
+        return found if isinstance(found, ndarray) else None
     first = indices[0]
     adjacent = first >= 0 and list(indices) == list(range(first, first + len(indices)))
     if isinstance(array, ndarray):
         # A copy, because the caller may write to the batch.
         return array[first : first + len(indices)].copy() if adjacent else np.take(array, list(indices), axis=0)
-    if isinstance(array, numpy.ndarray):
+    if type(array) is numpy.ndarray and array.dtype.kind in "biufc":
         return np.array(array[first : first + len(indices)] if adjacent else array[list(indices)])
     return None
+
+
+def batched(dataset: Dataset, indices: Sequence[int]) -> Any:
+    """Return stacked samples if the dataset has a fast way to do so that agrees with its samples, else ``None``."""
+    from forerun.gluon.data import host
+
+    return dataset.batch(indices) if host.faithful(dataset, "batch", "__getitem__") else None

@@ -1,0 +1,39 @@
+//! PNG files of every colour type and depth, interlaced or not. Palettes become colours.
+
+use crate::decode::{Stored, Wanted};
+use crate::failure::ImageError;
+use crate::limits::{Density, checked_area};
+use crate::orientation::orientation;
+use crate::pixels::{Pixels, zeros};
+use png::{BitDepth, Decoder, Limits, Transformations};
+use std::io::Cursor;
+
+const NAME: &str = "PNG";
+
+/// Deflate expands a byte to at most this many.
+const EXPANSION: u64 = 1032;
+
+/// Memory for chunks other than the pixels, in addition to the length of the file.
+const SLACK: usize = 1 << 16;
+
+pub(crate) fn decode(file: &[u8], _: Wanted) -> Stored {
+    let failed = |cause| ImageError::new(NAME, cause);
+    let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: file.len() + SLACK });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
+    let header = decoder.read_header_info().map_err(failed)?;
+    let size = (header.width as usize, header.height as usize);
+    let bits = header.bits_per_pixel() as u64;
+    checked_area(NAME, size, file.len(), &Density { per_byte: (EXPANSION * 8).div_ceil(bits), least: 0 })?;
+    let mut reader = decoder.read_info().map_err(failed)?;
+    let Some(count) = reader.output_buffer_size() else { return Err(ImageError::new(NAME, "the image is too large")) };
+    let mut values = zeros(NAME, count)?;
+    let frame = reader.next_frame(&mut values).map_err(failed)?;
+    if (frame.width as usize, frame.height as usize) != size || frame.bit_depth != BitDepth::Eight {
+        return Err(ImageError::new(NAME, "the first frame does not have the extents of the image"));
+    }
+    let channels = frame.color_type.samples();
+    let turn = reader.info().exif_metadata.as_ref().map_or(1, |exif| orientation(exif));
+    Ok((Pixels { height: size.1, width: size.0, channels, values }, turn))
+}
