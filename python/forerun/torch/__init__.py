@@ -110,7 +110,7 @@ __all__ = [
     "float16", "float32", "float64", "functional", "half", "hub", "inf", "inference_mode", "int", "int8", "int16", "int32",
     "int64", "is_grad_enabled", "is_inference_mode_enabled", "linalg", "long", "nan", "newaxis", "nn", "no_grad", "optim",
     "pi", "preserve_format", "set_grad_enabled", "set_printoptions", "short", "special", "strided", "uint8", "uint16",
-    "uint32", "uint64", "utils",
+    "uint32", "uint64", "utils", "vision",
 ]  # fmt: skip
 __all__ += _defaults
 for _module in (_creation, _indexing, _joining, _linear, _pointwise, _random, _reductions, _serialization, _shaping):
@@ -126,7 +126,7 @@ def __dir__() -> list[str]:  # type: ignore[valid-type]
     return sorted(__all__)
 
 
-__getattr__ = _module_getattr(
+_lookup = _module_getattr(
     __name__,
     globals(),
     {
@@ -150,3 +150,12 @@ __getattr__ = _module_getattr(
         "xpu": "there are no devices of this kind",
     },
 )
+
+
+def __getattr__(name: str) -> object:
+    # Datasets of images and networks are imported by the programs that use them.
+    if name == "vision":
+        import importlib
+
+        return importlib.import_module("forerun.torch.vision")
+    return _lookup(name)

@@ -12,6 +12,7 @@ from forerun.torch._place import DeviceLike, to_device
 from forerun.torch._tensor import Tensor
 
 __all__ = [
+    "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
     "arange", "as_tensor", "asarray", "complex", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer",
     "full", "full_like", "hann_window", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor",
     "zeros", "zeros_like",
@@ -327,3 +328,26 @@ def _like(make: Callable[..., ndarray]) -> Callable[..., Tensor]:
 empty_like = _like(np.empty_like)
 zeros_like = _like(np.zeros_like)
 ones_like = _like(np.ones_like)
+
+
+def _typed(name: str, kind: str) -> Callable[..., Tensor]:
+    def typed(*data: Any) -> Tensor:
+        if len(data) != 1 or isinstance(data[0], int):
+            return made(np.zeros(data, kind))
+        return tensor(data[0], dtype=kind)
+
+    typed.__name__ = typed.__qualname__ = name
+    typed.__doc__ = (
+        f"Create a tensor of dtype {kind} from numbers, or of zeros from extents: PyTorch's old constructor."
+    )
+    return typed
+
+
+BoolTensor = _typed("BoolTensor", "bool")
+ByteTensor = _typed("ByteTensor", "uint8")
+DoubleTensor = _typed("DoubleTensor", "float64")
+FloatTensor = _typed("FloatTensor", "float32")
+HalfTensor = _typed("HalfTensor", "float16")
+IntTensor = _typed("IntTensor", "int32")
+LongTensor = _typed("LongTensor", "int64")
+ShortTensor = _typed("ShortTensor", "int16")

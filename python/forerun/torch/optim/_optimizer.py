@@ -9,6 +9,7 @@ from typing import Any
 
 from forerun import _forerun, np
 from forerun._dialect.mode import GradMode
+from forerun._dialect.tensor import Tensor as _Tensor
 from forerun._forerun import ndarray
 from forerun.torch._graph import RemovableHandle
 from forerun.torch._tensor import Tensor
@@ -35,7 +36,7 @@ class Optimizer:
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
-        if isinstance(params, Tensor):
+        if isinstance(params, _Tensor):
             raise TypeError(f"{type(self).__name__}: needs a list of parameters, not a tensor")
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
@@ -55,10 +56,10 @@ class Optimizer:
         if unknown:
             raise TypeError(f"{name}: unknown setting {sorted(unknown)[0]!r}")
         chosen = param_group["params"]
-        listed = [chosen] if isinstance(chosen, Tensor) else list(chosen)
+        listed = [chosen] if isinstance(chosen, _Tensor) else list(chosen)
         listed = [part[1] if isinstance(part, tuple) else part for part in listed]
         for parameter in listed:
-            if not isinstance(parameter, Tensor):
+            if not isinstance(parameter, _Tensor):
                 raise TypeError(f"{name}: a {type(parameter).__name__} is not a parameter")
             if not parameter.is_leaf:
                 raise ValueError(f"{name}: can only update leaves, not tensors that operations made")
@@ -199,9 +200,9 @@ class Optimizer:
 
 
 def _copied(value: Any, parameter: Tensor) -> Any:
-    if not isinstance(value, Tensor):
+    if not isinstance(value, _Tensor):
         return copy.deepcopy(value)
-    if value.dim() == 0 and parameter.dim():
+    if value.ndim == 0 and parameter.ndim:
         # PyTorch keeps the number of steps in a tensor.
         return int(value.item())
-    return value.detach().to(parameter.device).clone()
+    return Tensor._of(value._array.detach().as_in_ctx(parameter._array.device).copy())
