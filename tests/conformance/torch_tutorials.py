@@ -8,9 +8,9 @@ Usage::
 MIRROR is a git directory of pytorch/tutorials or of a fork of it; ``--commit`` names a commit of the original. The
 interpreter must have forerun, numpy, pandas, matplotlib, requests and ipython, which the tutorials import.
 
-Only lines that import ``torch`` or ``torchvision`` are changed; everything else runs as it is written. The data sets are
-generated files in the published formats: IDX files for FashionMNIST and MNIST, the binary version of CIFAR-10, a pickled
-tuple for ``nn_tutorial``, and weights in the safetensors format. Classes are patterns with noise, so that losses fall.
+Only lines that import ``torch`` or ``torchvision`` are changed; everything else runs as it is written. The data sets
+are generated files in the published formats: IDX files for FashionMNIST and MNIST, the binary version of CIFAR-10, a
+pickled tuple for ``nn_tutorial``, and weights in the safetensors format. Classes are patterns with noise: losses fall.
 ``--out`` writes ``torch-tutorials.md`` to that folder. The script fails if one of the first six does not run.
 """
 
@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy
 
 SOURCE = "beginner_source"
-# The tutorials of "Learn the Basics", numbered as in its table of contents, basics/qs_toc.txt. PyTorch's first tutorial is
+# The tutorials of "Learn the Basics", numbered as in its table of contents, basics/qs_toc.txt. The first is
 # number 0, the quick start; the first six are 0 to 5.
 BASICS = (
     "basics/quickstart_tutorial",

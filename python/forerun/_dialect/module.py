@@ -200,7 +200,7 @@ class Module:
         return {path: tensor.detach() for path, tensor in self._state().items()}
 
     def _load(self, state: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Copy elements into parameters and buffers; return the paths missing from ``state`` and the unexpected ones."""
+        """Copy elements into parameters and buffers; return missing and unexpected paths."""
         own = self._state()
         for path, tensor in own.items():
             if path in state and tuple(state[path].shape) != tuple(tensor.shape):

@@ -124,8 +124,9 @@ __all__ = [
 ]
 
 __all__ += [
-    "bfloat16", "complex64", "complex128", "float16", "int8", "int16", "io", "load", "metric", "save", "uint8", "vision",
+    "bfloat16", "complex64", "complex128", "float16", "int8", "int16", "io", "load", "metric", "save", "uint8",
 ]  # fmt: skip
+__all__ += ["vision"]
 __all__ += [name for name in _more.FUNCTIONS if name not in __all__]
 globals().update({name: function for name, function in _more.FUNCTIONS.items() if name not in globals()})
 __all__.sort()

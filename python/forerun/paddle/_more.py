@@ -11,11 +11,13 @@ from forerun.paddle._tensor import Tensor
 from forerun.torch import _creation, _indexing, _joining, _linear, _pointwise, _random, _reductions, _shaping, autograd
 
 _UNARY = (
-    "acos asin atan ceil cos cosh erf expm1 floor isfinite isinf isnan log10 log1p log2 logical_not neg reciprocal round "
-    "rsqrt sign sin sinh tan trunc acosh asinh atanh sigmoid lgamma digamma erfinv"
-).split()
+    "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "expm1", "floor", "isfinite", "isinf", "isnan", "log10",
+    "log1p", "log2", "logical_not", "neg", "reciprocal", "round", "rsqrt", "sign", "sin", "sinh", "tan", "trunc",
+    "acosh", "asinh", "atanh", "sigmoid", "lgamma", "digamma", "erfinv",
+)  # fmt: skip
 _BINARY = {
-    "add": "add", "atan2": "atan2", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
+    "add": "add", "atan2": "atan2", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
     "divide": "div", "equal": "eq", "floor_divide": "floor_divide", "floor_mod": "remainder", "fmax": "fmax",
     "fmin": "fmin", "greater_equal": "ge", "greater_than": "gt", "less_equal": "le", "less_than": "lt",
     "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "maximum": "maximum",
@@ -316,7 +318,8 @@ def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, 
 
 
 _WRITTEN = (
-    cast, cumsum, einsum, expand, flatten, flip, gather, grad, meshgrid, norm, sort, split, squeeze, tile, transpose, unique,
+    cast, cumsum, einsum, expand, flatten, flip, gather, grad, meshgrid, norm, sort, split, squeeze, tile, transpose,
+    unique,
 )  # fmt: skip
 FUNCTIONS |= {function.__name__: function for function in _WRITTEN}
 _NOT_METHODS = {"einsum", "grad", "meshgrid", "linspace", "randint", "randperm", "numel", "pow"}
@@ -327,5 +330,5 @@ def attach() -> None:
     for name, function in FUNCTIONS.items():
         if name not in _NOT_METHODS and name not in vars(Tensor):
             setattr(Tensor, name, function)
-    Tensor.pow = FUNCTIONS["pow"]  # type: ignore[attr-defined]
-    Tensor.numel = FUNCTIONS["numel"]  # type: ignore[attr-defined]
+    for name in ("pow", "numel"):
+        setattr(Tensor, name, FUNCTIONS[name])

@@ -9,13 +9,13 @@ from forerun._missing import module_getattr
 from forerun.paddle._borrow import lend, take
 from forerun.paddle._tensor import Tensor
 from forerun.torch.utils import data as _data
+from forerun.torch.utils.data import Dataset, IterableDataset, Subset
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
     "Sampler", "SequenceSampler", "Subset", "TensorDataset", "WeightedRandomSampler", "random_split",
 ]  # fmt: skip
 
-Dataset, IterableDataset, Subset = _data.Dataset, _data.IterableDataset, _data.Subset
 ChainDataset, ConcatDataset, random_split = _data.ChainDataset, _data.ConcatDataset, _data.random_split
 Sampler, RandomSampler, SequenceSampler = _data.Sampler, _data.RandomSampler, _data.SequentialSampler
 WeightedRandomSampler = _data.WeightedRandomSampler

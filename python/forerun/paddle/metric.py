@@ -46,7 +46,8 @@ class Accuracy:
 
     def __init__(self, topk: tuple[int, ...] = (1,), name: str | None = None) -> None:
         self.topk, self._name = topk, name or "acc"
-        self.reset()
+        self._right: Any = 0.0
+        self._count = 0
 
     def compute(self, pred: Tensor, label: Tensor) -> Tensor:
         """Return which rows are right, one column for each number of best scores."""
@@ -69,8 +70,7 @@ class Accuracy:
 
     def reset(self) -> None:
         """Start again."""
-        self._right: Any = 0.0
-        self._count = 0
+        self._right, self._count = 0.0, 0
 
     def name(self) -> Any:
         """Return the name."""

@@ -105,12 +105,60 @@ strided = "strided"
 pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 
 __all__ = [
-    "Size", "Tensor", "accelerator", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
-    "complex64", "complex128", "contiguous_format", "cuda", "device", "double", "dtype", "e", "enable_grad", "float",
-    "float16", "float32", "float64", "functional", "half", "hub", "inf", "inference_mode", "int", "int8", "int16", "int32",
-    "int64", "is_grad_enabled", "is_inference_mode_enabled", "linalg", "long", "nan", "newaxis", "nn", "no_grad", "optim",
-    "pi", "preserve_format", "set_grad_enabled", "set_printoptions", "short", "special", "strided", "uint8", "uint16",
-    "uint32", "uint64", "utils", "vision",
+    "Size",
+    "Tensor",
+    "accelerator",
+    "autograd",
+    "backends",
+    "bfloat16",
+    "bool",
+    "cdouble",
+    "cfloat",
+    "channels_last",
+    "complex64",
+    "complex128",
+    "contiguous_format",
+    "cuda",
+    "device",
+    "double",
+    "dtype",
+    "e",
+    "enable_grad",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "functional",
+    "half",
+    "hub",
+    "inf",
+    "inference_mode",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "linalg",
+    "long",
+    "nan",
+    "newaxis",
+    "nn",
+    "no_grad",
+    "optim",
+    "pi",
+    "preserve_format",
+    "set_grad_enabled",
+    "set_printoptions",
+    "short",
+    "special",
+    "strided",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "utils",
 ]  # fmt: skip
 __all__ += _defaults
 for _module in (_creation, _indexing, _joining, _linear, _pointwise, _random, _reductions, _serialization, _shaping):
@@ -119,10 +167,10 @@ for _module in (_creation, _indexing, _joining, _linear, _pointwise, _random, _r
 for _name in [*_pointwise.IN_PLACE, *_indexing.IN_PLACE]:
     globals()[f"{_name}_"] = getattr(Tensor, f"{_name}_")
     __all__ += [f"{_name}_"]
-__all__.sort()
+__all__ = sorted([*__all__, "vision"])
 
 
-def __dir__() -> list[str]:  # type: ignore[valid-type]
+def __dir__() -> list[str]:
     return sorted(__all__)
 
 

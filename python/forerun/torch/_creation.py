@@ -12,10 +12,10 @@ from forerun.torch._place import DeviceLike, to_device
 from forerun.torch._tensor import Tensor
 
 __all__ = [
-    "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
-    "arange", "as_tensor", "asarray", "complex", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer",
-    "full", "full_like", "hann_window", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor",
-    "zeros", "zeros_like",
+    "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
+    "ShortTensor", "arange", "as_tensor", "asarray", "complex", "empty", "empty_like", "eye", "from_dlpack",
+    "from_numpy", "frombuffer", "full", "full_like", "hann_window", "linspace", "logspace", "ones", "ones_like",
+    "range", "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 

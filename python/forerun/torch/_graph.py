@@ -87,7 +87,7 @@ class RemovableHandle:
 def passing(arrays: list[Any], callback: Callable[[list[Any]], list[Any]]) -> list[Any]:
     """Return arrays of the same values on the tape, whose gradients pass through a function."""
     copies = [array.detach() for array in arrays]
-    return recorded(_forerun.record_function, arrays, copies, callback)  # type: ignore[no-any-return]
+    return recorded(_forerun.record_function, arrays, copies, callback)
 
 
 def watch_gradient(tensor: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:

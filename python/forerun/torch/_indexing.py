@@ -16,7 +16,8 @@ __all__ = [
 
 # The functions that also exist as methods that write in place.
 IN_PLACE = [
-    "index_add", "index_copy", "index_fill", "masked_fill", "masked_scatter", "scatter", "scatter_add", "scatter_reduce",
+    "index_add", "index_copy", "index_fill", "masked_fill", "masked_scatter", "scatter", "scatter_add",
+    "scatter_reduce",
 ]  # fmt: skip
 
 

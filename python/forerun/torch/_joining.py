@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,7 +140,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         share, rest = divmod(extent, indices_or_sections)
         return split(input, [share + (number < rest) for number in range(indices_or_sections)], dim)
     edges = [0, *[min(max(edge + extent if edge < 0 else edge, 0), extent) for edge in indices_or_sections], extent]
-    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in itertools.pairwise(edges))
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:

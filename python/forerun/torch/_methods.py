@@ -80,7 +80,7 @@ def attach() -> None:
         setattr(Tensor, f"{name}_", _in_place(getattr(_linear, name)))
     for name in ("bernoulli", "multinomial"):
         setattr(Tensor, name, getattr(_random, name))
-    drawn = {
+    drawn: dict[str, tuple[Callable[..., Any], str]] = {
         "normal_": (_normal, "Draw every element from a normal distribution."),
         "uniform_": (_uniform, "Draw every element from a uniform distribution."),
         "bernoulli_": (_bernoulli, "Draw ones with a probability, zeros otherwise."),
@@ -89,7 +89,7 @@ def attach() -> None:
     }
     for name, (draw, doc) in drawn.items():
         setattr(Tensor, name, _drawn(name, draw, doc))
-    Tensor.permute = _shaping.permute  # type: ignore[method-assign]
-    Tensor.numel = _shaping.numel  # type: ignore[method-assign]
-    Tensor.nelement = Tensor.numel  # type: ignore[attr-defined]
-    Tensor.ndimension = Tensor.dim  # type: ignore[attr-defined]
+    for name in ("permute", "numel"):
+        setattr(Tensor, name, getattr(_shaping, name))
+    for other, name in (("nelement", "numel"), ("ndimension", "dim")):
+        setattr(Tensor, other, getattr(Tensor, name))

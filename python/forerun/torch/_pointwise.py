@@ -1,4 +1,4 @@
-"""Pointwise functions. Each is also a method; those of one tensor have a form that writes in place, such as ``exp_``."""
+"""Pointwise functions. Each is also a method, and a method that writes in place, such as ``exp_``."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Generator:
     @property
     def device(self) -> device:
         """The device, which has no effect: the same streams serve every device."""
-        return device(self._device or "cpu")
+        return device("cpu") if self._device is None else device(str(self._device))
 
     def manual_seed(self, seed: int) -> Generator:
         """Seed the generator; return it."""

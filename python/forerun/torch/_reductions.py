@@ -12,10 +12,10 @@ from forerun.torch._pointwise import into
 from forerun.torch._tensor import Extremes, Tensor
 
 __all__ = [
-    "all", "allclose", "amax", "amin", "aminmax", "any", "argmax", "argmin", "bincount", "corrcoef", "count_nonzero",
-    "cov", "cummax", "cummin", "cumprod", "cumsum", "diff", "equal", "histc", "logcumsumexp", "logsumexp", "max", "mean",
-    "median", "min", "nanmean", "nansum", "norm", "prod", "quantile", "std", "std_mean", "sum", "trapezoid", "trapz",
-    "var", "var_mean",
+    "all", "allclose", "amax", "amin", "aminmax", "any", "argmax", "argmin", "bincount", "corrcoef",
+    "count_nonzero", "cov", "cummax", "cummin", "cumprod", "cumsum", "diff", "equal", "histc", "logcumsumexp",
+    "logsumexp", "max", "mean", "median", "min", "nanmean", "nansum", "norm", "prod", "quantile", "std", "std_mean",
+    "sum", "trapezoid", "trapz", "var", "var_mean",
 ]  # fmt: skip
 
 
@@ -496,7 +496,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    return Tensor._run(lambda x, w: np.bincount(x, w, minlength), input, weights)
+    return Tensor._run(
+        lambda x, w: np.bincount(x, w, minlength) if w is None else np.bincount(x, w, minlength).astype(w.dtype),
+        input,
+        weights,
+    )
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:

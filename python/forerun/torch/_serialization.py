@@ -1,7 +1,7 @@
 """Files of tensors: ``save`` and ``load``.
 
-A file is a safetensors file: tensors by name, and a JSON text that says how they lie in dicts, lists and modules. Nothing
-in a file is executed. A module's class is looked up among those that the program has already defined.
+A file is a safetensors file: tensors by name, and a JSON text that says how they lie in dicts, lists and modules.
+Nothing in a file is executed. A module's class is looked up among those that the program has already defined.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ class _Reader:
             found = vars(found).get(part) if found is not None else None
         if not (isinstance(found, type) and issubclass(found, Module)):
             raise self._bad(
-                f"it holds a module of class {path} of {file}, which this program has not defined: define or import the "
-                "class, or save state_dict()"
+                f"it holds a module of class {path} of {file}, which this program has not defined: define or import "
+                "the class, or save state_dict()"
             )
         made = object.__new__(found)
         Module.__init__(made)
@@ -249,7 +249,8 @@ def _refuse_pickles(path: str) -> None:
     if zipped or start[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise RuntimeError(
             f"load: {path} was pickled by PyTorch. A pickle can run any program, so it is never read. Convert it where "
-            "PyTorch is installed: safetensors.torch.save_file(torch.load(path, weights_only=True), 'model.safetensors')"
+            "PyTorch is installed: safetensors.torch.save_file(torch.load(path, weights_only=True), "
+            "'model.safetensors')"
             f"\n  read at {_forerun.user_line()}"
         )
 

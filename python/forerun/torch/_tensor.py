@@ -465,7 +465,7 @@ class Tensor(_Tensor):
         """Return a DLPack capsule."""
         return self._array.__dlpack__(**options)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> Any:
         """Return the device of the DLPack capsule."""
         return self._array.__dlpack_device__()
 

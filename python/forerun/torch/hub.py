@@ -14,8 +14,8 @@ _CHOSEN: list[str] = []
 def get_dir() -> str:
     """Return the folder whose subfolder ``checkpoints`` holds files of weights.
 
-    It is what :func:`set_dir` was given, or ``hub`` in the folder that the environment variable ``TORCH_HOME`` names, or
-    in ``~/.cache/torch``.
+    It is what :func:`set_dir` was given, or ``hub`` in the folder that the environment variable ``TORCH_HOME`` names,
+    or in ``~/.cache/torch``.
 
     Examples
     --------

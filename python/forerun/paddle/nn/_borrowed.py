@@ -26,32 +26,32 @@ class _Options(Layer):
     """A layer that calls a function of tensors with its options, which are attributes."""
 
     _function: ClassVar[str]
-    _named: ClassVar[dict[str, Any]] = {}
+    _choices: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__()
         options.pop("name", None)
-        names = list(self._named)
+        names = list(self._choices)
         if len(args) > len(names) or set(options) - set(names):
             raise TypeError(f"{type(self).__name__}: takes {', '.join(names) or 'no options'}")
-        for key, value in {**self._named, **dict(zip(names, args, strict=False)), **options}.items():
+        for key, value in {**self._choices, **dict(zip(names, args, strict=False)), **options}.items():
             if value is Ellipsis:
                 raise TypeError(f"{type(self).__name__}: {key} is missing")
             setattr(self, key, value)
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the function."""
-        return FUNCTIONS[self._function](*inputs, **{key: getattr(self, key) for key in self._named})
+        return FUNCTIONS[self._function](*inputs, **{key: getattr(self, key) for key in self._choices})
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return ", ".join(f"{key}={getattr(self, key)}" for key in self._named)
+        return ", ".join(f"{key}={getattr(self, key)}" for key in self._choices)
 
 
 def _layer(name: str, function: str, **options: Any) -> type[_Options]:
     doc = (FUNCTIONS[function].__doc__ or "").split("\n")[0]
     body = {"__doc__": doc, "__module__": "forerun.paddle.nn", "__qualname__": name}
-    return type(name, (_Options,), {**body, "_function": function, "_named": options})
+    return type(name, (_Options,), {**body, "_function": function, "_choices": options})
 
 
 # Name, function and options.
@@ -96,7 +96,7 @@ LAYERS["Softmax"] = type(
         "__module__": "forerun.paddle.nn",
         "__qualname__": "Softmax",
         "_function": "softmax",
-        "_named": {"axis": -1},
+        "_choices": {"axis": -1},
         "forward": lambda self, x: take(_nn.functional.softmax(lend(x), self.axis)),
     },
 )
@@ -107,7 +107,7 @@ LAYERS["GELU"] = type(
         "__doc__": "Return ``x`` times the normal distribution's function.",
         "__module__": "forerun.paddle.nn",
         "__qualname__": "GELU",
-        "_named": {"approximate": False},
+        "_choices": {"approximate": False},
         "forward": lambda self, x: take(_nn.functional.gelu(lend(x), "tanh" if self.approximate else "none")),
     },
 )
@@ -565,7 +565,7 @@ class ClipGradByNorm(_Clip):
     """Scale each gradient so that its norm is at most ``clip_norm``."""
 
     def __init__(self, clip_norm: float) -> None:
-        super().__init__(lambda parameters: [_scaled([parameter.grad._array], clip_norm) for parameter in parameters])
+        super().__init__(lambda parameters: _each_scaled(parameters, clip_norm))
 
 
 class ClipGradByValue(_Clip):
@@ -579,6 +579,11 @@ class ClipGradByValue(_Clip):
                 parameter.grad._array[...] = np.clip(parameter.grad._array, low, max)
 
         super().__init__(limited)
+
+
+def _each_scaled(parameters: list[Any], most: float) -> None:
+    for parameter in parameters:
+        _scaled([parameter.grad._array], most)
 
 
 def _scaled(grads: list[Any], most: float) -> None:

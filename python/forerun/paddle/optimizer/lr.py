@@ -71,7 +71,7 @@ def _schedule(name: str, names: str, rate: Callable[..., float], doc: str) -> ty
         LRScheduler.__init__(self, base, **known)
 
     def get_lr(self: LRScheduler) -> float:
-        return rate(self.last_epoch, self.base_lr, **self.__dict__["_options"])
+        return float(rate(self.last_epoch, self.base_lr, **self.__dict__["_options"]))
 
     get_lr.__doc__ = "Return the rate of the epoch."
     body = {"__doc__": doc, "__module__": __name__, "__qualname__": name, "__init__": start, "get_lr": get_lr}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun._missing import module_getattr
-from forerun.paddle.io import Dataset
+from forerun.torch.utils.data import Dataset
 
 __all__ = ["MNIST", "Cifar10", "Cifar100", "FashionMNIST"]
 
@@ -15,7 +15,7 @@ __all__ = ["MNIST", "Cifar10", "Cifar100", "FashionMNIST"]
 class _Published(Dataset[Any]):
     _name: str
     _reader: str
-    _options: dict[str, Any] = {}
+    _options: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self,
@@ -45,10 +45,7 @@ class _Published(Dataset[Any]):
         import numpy
 
         image = self._pixels[index]
-        if self.transform is not None:
-            image = self.transform(image)
-        else:
-            image = image.astype(numpy.float32)
+        image = image.astype(numpy.float32) if self.transform is None else self.transform(image)
         return image, self._label(index)
 
     def _label(self, index: int) -> Any:
@@ -120,7 +117,7 @@ class Cifar100(_Published):
 
     _name = "cifar"
     _reader = "CIFAR100"
-    _options = {"fine_label": True}
+    _options: ClassVar[dict[str, Any]] = {"fine_label": True}
 
 
 __getattr__ = module_getattr(__name__, globals(), {"Flowers": "forerun.gluon.data.vision has ImageFolderDataset"})

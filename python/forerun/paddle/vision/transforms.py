@@ -36,8 +36,8 @@ class ToTensor:
 class Normalize:
     """Subtract a mean from each channel, and divide by a standard deviation.
 
-    Images are (channels, height, width), or (height, width, channels) with ``data_format="HWC"``; arrays stay arrays. An
-    array of one channel in the other format is turned.
+    Images are (channels, height, width), or (height, width, channels) with ``data_format="HWC"``; arrays stay
+    arrays. An array whose last dimension holds the channels is turned for ``"CHW"``.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Normalize:
 
         shape = (-1, 1, 1) if self.data_format == "CHW" else (1, 1, -1)
         if isinstance(img, Tensor):
-            mean, std = (to_tensor(value, dtype="float32").reshape(shape) for value in (self.mean, self.std))
-            return (img - mean) / std
+            low, scale = (to_tensor(value, dtype="float32").reshape(shape) for value in (self.mean, self.std))
+            return (img - low) / scale
         import numpy
 
         pixels = numpy.asarray(img, numpy.float32)

@@ -110,7 +110,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     if not isinstance(output, Tensor):
         raise RuntimeError("jvp: the function must return one tensor")
     weight = (output.detach() * 0).requires_grad_()
-    found = grad(output, starts, weight, create_graph=True, materialize_grads=True)
+    found: Any = grad(output, starts, weight, create_graph=True, materialize_grads=True)
     vectors = (v,) if isinstance(v, Tensor) or v is None else tuple(v)
     product = grad(found, weight, vectors, create_graph, create_graph)[0]
     return (output if create_graph else output.detach()), product
@@ -127,7 +127,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """
     starts = _started(inputs, create_graph)
     output = func(*starts)
-    first = grad(output, starts, create_graph=True, materialize_grads=True)
+    first: Any = grad(output, starts, create_graph=True, materialize_grads=True)
     vectors = (v,) if isinstance(v, Tensor) or v is None else tuple(v)
     found = grad(first, starts, vectors, create_graph, create_graph, materialize_grads=True)
     return (output if create_graph else output.detach()), _same_form(list(found), inputs)

@@ -152,7 +152,7 @@ class MultiheadAttention(Module):
             weights = shares.mean(1) if average_attn_weights else shares
             weights = weights if whole else weights.squeeze(0)
         else:
-            out = F.scaled_dot_product_attention(*heads, mask, chance)
+            out = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], mask, chance)
         out = self.out_proj(out.transpose(1, 2).reshape(batch, queries, self.embed_dim))
         if not whole:
             return out.squeeze(0), weights
@@ -207,7 +207,7 @@ class _Feeding(Module):
         """Add the layers of a subclass."""
 
     def _fed(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _added(self, x: Tensor, number: int, function: Callable[[Tensor], Tensor]) -> Tensor:
         """Add what a function makes of ``x``, normalised before or after."""

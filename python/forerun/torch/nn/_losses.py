@@ -32,7 +32,7 @@ class Loss(Module):
                 self.register_buffer(name, value)
             else:
                 setattr(self, name, value)
-        self.reduction = reduction_of(self.reduction, size_average, reduce)
+        self.reduction: str = reduction_of(given["reduction"], size_average, reduce)
         if self.reduction not in ("mean", "sum", "none", "batchmean"):
             raise ValueError(f"{type(self).__name__}: reduction is 'mean', 'sum' or 'none', not {self.reduction!r}")
 

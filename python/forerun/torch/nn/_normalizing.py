@@ -35,7 +35,7 @@ def batch_norm(
 ) -> Tensor:
     """Normalise every channel by the batch's mean and variance in training, otherwise by the running ones.
 
-    In training the running mean and variance move towards the batch's by ``momentum``; the variance is the unbiased one.
+    In training the running mean and variance move towards the batch's by ``momentum``; the variance is unbiased.
 
     Examples
     --------

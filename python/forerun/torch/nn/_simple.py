@@ -15,8 +15,8 @@ from forerun.torch.nn._module import Module
 class Plain(Module):
     """A layer that calls a function of tensors with its options.
 
-    The options are attributes; they are given by position or name. ``inplace`` is accepted and has no effect: the engine
-    reuses buffers by itself.
+    The options are attributes; they are given by position or name. ``inplace`` is accepted and has no effect: the
+    engine reuses buffers by itself.
     """
 
     _function: ClassVar[Callable[..., Any]]

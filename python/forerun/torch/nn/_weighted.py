@@ -359,8 +359,8 @@ class _TransposedConvolution(_Convolution):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, output_padding,
-            device, dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
+            output_padding, device, dtype,
         )  # fmt: skip
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:

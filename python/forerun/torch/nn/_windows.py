@@ -1,4 +1,7 @@
-"""Convolutions, pooling, padding and resizing, as functions. Images are (batch, channels, *axes*) or without a batch."""
+"""Convolutions, pooling, padding and resizing, as functions.
+
+Images are (batch, channels, *axes*), or without the batch.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from forerun._forerun import ndarray
 from forerun.torch._tensor import Tensor
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "channel_shuffle", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "grid_sample", "interpolate",
-    "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "pixel_shuffle", "pixel_unshuffle",
-    "unfold", "upsample",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "fold", "grid_sample", "interpolate", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d", "pad",
+    "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
 ]  # fmt: skip
 
 
@@ -103,7 +106,7 @@ def _transposed(name: str, rank: int) -> Callable[..., Tensor]:
         return _batched(name, rank, input, computed, weight, bias)
 
     convolution.__name__ = convolution.__qualname__ = name
-    convolution.__doc__ = f"""Compute a transposed convolution with filters of shape (channels, filters / groups, *kernel*).
+    convolution.__doc__ = f"""Compute a transposed convolution: filters are (channels, filters / groups, *kernel*).
 
     It is the gradient of a convolution over {rank} axes for its input.
     """
@@ -252,7 +255,8 @@ def _adaptive(name: str, rank: int, kind: str) -> Callable[..., Tensor]:
                 have = x.shape[axis]
                 cuts = [(i * have // extent, -(-(i + 1) * have // extent)) for i in range(extent)]
                 lead = (slice(None),) * axis
-                x = np.stack([np.max(x[(*lead, slice(a, b))], axis=axis) for a, b in cuts], axis=axis)
+                parts = [(*lead, slice(a, b)) for a, b in cuts]
+                x = np.stack([np.max(x[part], axis=axis) for part in parts], axis=axis)
             return x
 
         return _batched(name, rank, input, computed)
@@ -415,7 +419,7 @@ def interpolate(
     factors: list[float | None] = [None] * rank
     if size is None:
         given = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * rank
-        wanted = tuple(int(math.floor(extent * factor)) for extent, factor in zip(extents, given, strict=True))
+        wanted = tuple(math.floor(extent * factor) for extent, factor in zip(extents, given, strict=True))
         factors = factors if recompute_scale_factor else [float(factor) for factor in given]
     else:
         wanted = each(size, rank, "interpolate")

@@ -69,7 +69,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.dim() != 2:
         raise ValueError(f"eye_: needs a matrix, got shape {tuple(tensor.shape)}")
-    return _set(tensor, np.eye(*tensor.shape, dtype=tensor.dtype, device=tensor._array.device))
+    return _set(tensor, np.eye(tensor.shape[0], tensor.shape[1], dtype=tensor.dtype, device=tensor._array.device))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -90,7 +90,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     middle = tuple(extent // 2 for extent in tensor.shape[2:])
     for group in range(groups):
         for channel in range(min(share, tensor.shape[1])):
-            values[(group * share + channel, channel, *middle)] = 1
+            place = (group * share + channel, channel, *middle)
+            values[place] = 1
     return _set(tensor, Tensor._of(_forerun.from_numpy(values)))
 
 

@@ -14,8 +14,8 @@ __all__ = ["ASGD", "SGD"]
 class SGD(Optimizer):
     """Stochastic gradient descent.
 
-    With ``g' = g + weight_decay * w``: ``v = momentum * v + (1 - dampening) * g'``, where the first ``v`` is ``g'``, then
-    ``w -= lr * v``, or with ``nesterov`` ``w -= lr * (g' + momentum * v)``.
+    With ``g' = g + weight_decay * w``: ``v = momentum * v + (1 - dampening) * g'``, where the first ``v`` is ``g'``,
+    then ``w -= lr * v``, or with ``nesterov`` ``w -= lr * (g' + momentum * v)``.
 
     Parameters
     ----------

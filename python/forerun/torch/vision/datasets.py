@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from forerun._missing import module_getattr
 from forerun.torch.utils.data import Dataset
@@ -37,8 +37,8 @@ class VisionDataset(Dataset[Any]):
 class _Published(VisionDataset):
     _folders: tuple[str, ...] = ("",)
     _reader: str
-    _options: dict[str, Any] = {}
-    classes: list[str]
+    _options: ClassVar[dict[str, Any]] = {}
+    classes: ClassVar[list[str]]
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class MNIST(_Published):
 
     _folders = ("MNIST", "raw")
     _reader = "MNIST"
-    classes = [f"{number} - {name}" for number, name in enumerate(
+    classes: ClassVar[list[str]] = [f"{number} - {name}" for number, name in enumerate(
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
     )]  # fmt: skip
 
@@ -115,7 +115,7 @@ class FashionMNIST(_Published):
 
     _folders = ("FashionMNIST", "raw")
     _reader = "FashionMNIST"
-    classes = [
+    classes: ClassVar[list[str]] = [
         "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
     ]  # fmt: skip
 
@@ -135,7 +135,18 @@ class CIFAR10(_Published):
     """
 
     _reader = "CIFAR10"
-    classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    classes: ClassVar[list[str]] = [
+        "airplane",
+        "automobile",
+        "bird",
+        "cat",
+        "deer",
+        "dog",
+        "frog",
+        "horse",
+        "ship",
+        "truck",
+    ]
 
 
 class CIFAR100(_Published):
@@ -149,8 +160,8 @@ class CIFAR100(_Published):
     """
 
     _reader = "CIFAR100"
-    _options = {"fine_label": True}
-    classes = [str(number) for number in range(100)]
+    _options: ClassVar[dict[str, Any]] = {"fine_label": True}
+    classes: ClassVar[list[str]] = [str(number) for number in range(100)]
 
 
 class FakeData(VisionDataset):

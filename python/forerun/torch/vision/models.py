@@ -14,7 +14,7 @@ from forerun.torch import hub, nn
 from forerun.torch._serialization import load
 from forerun.torch._tensor import Tensor
 
-__all__ = ["VGG", "AlexNet", "ResNet", "alexnet"]
+__all__ = ["VGG", "AlexNet", "BasicBlock", "Bottleneck", "ResNet", "Weights"]
 
 
 class Weights:
@@ -219,7 +219,7 @@ class ResNet(nn.Module):
     --------
     >>> from forerun import torch
     >>> net = torch.vision.models.ResNet(torch.vision.models.BasicBlock, (1, 1, 1, 1), num_classes=3)
-    >>> net(torch.zeros(1, 3, 32, 32)).shape
+    >>> net.eval()(torch.zeros(1, 3, 32, 32)).shape
     torch.Size([1, 3])
     """
 

@@ -5,7 +5,6 @@ All but ``ToTensor`` turn an array into a tensor of the same dtype first.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,7 +45,7 @@ def _as_tensor(image: Any) -> Tensor:
 
 
 def _pair(size: Any) -> tuple[int, int]:
-    return (int(size), int(size)) if isinstance(size, numbers.Number) else (int(size[0]), int(size[-1]))
+    return (int(size), int(size)) if isinstance(size, (int, float)) else (int(size[0]), int(size[-1]))
 
 
 class _Transform:

@@ -24,8 +24,8 @@ __all__ = [
 class PackedSequence:
     """Sequences with their lengths, for recurrent layers.
 
-    The sequences stay padded: the layers stop at each one's length. ``data`` and ``batch_sizes`` are computed as PyTorch
-    lays them out, for sequences in order of falling length; they wait for the lengths.
+    The sequences stay padded: the layers stop at each one's length. ``data`` and ``batch_sizes`` are computed as
+    PyTorch lays them out, for sequences in order of falling length; they wait for the lengths.
 
     Examples
     --------

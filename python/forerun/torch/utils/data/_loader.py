@@ -50,8 +50,8 @@ def get_worker_info() -> WorkerInfo | None:
 class DataLoader:
     """Batches of a dataset.
 
-    Batches of a :class:`TensorDataset` are taken out of its tensors without waiting for them. Rows of other datasets are
-    combined by ``collate_fn``.
+    Batches of a :class:`TensorDataset` are taken out of its tensors without waiting for them. Rows of other datasets
+    are combined by ``collate_fn``.
 
     Parameters
     ----------
