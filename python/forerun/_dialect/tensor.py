@@ -164,7 +164,9 @@ class Tensor:
         if self._link is None:
             raise RuntimeError("backward: this tensor neither requires gradients nor was computed from one that does")
         links = reach(self._link)
-        hooked = [(link, leaf, leaf._take_grad()) for link in links if link.hooks and (leaf := _leaf_of(link))]
+        hooked = [
+            (link, leaf, leaf._take_grad()) for link in links if link.hooks and (leaf := _leaf_of(link)) is not None
+        ]
         self._array.backward(to_array(gradient), retain)
         for link in links:
             leaf = _leaf_of(link)

@@ -25,19 +25,21 @@ class FunctionCtx:
     def __init__(self, needs: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs
         self._saved: tuple[Any, ...] = ()
+        self._given: tuple[Any, ...] = ()
         self._without: set[int] = set()
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors; later writes to them do not change what is kept."""
+        self._given = tensors
         self._saved = tuple(
-            Tensor._of(_forerun.freeze(tensor._array), tensor._link) if isinstance(tensor, Tensor) else tensor
-            for tensor in tensors
+            Tensor._of(_forerun.freeze(tensor._array)) if isinstance(tensor, Tensor) else tensor for tensor in tensors
         )
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors that were kept."""
-        return self._saved
+        # Gradients of gradients need the tensors themselves; the kept values have no gradients.
+        return self._given if _forerun.is_recording() else self._saved
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Declare outputs that have no gradient."""
