@@ -80,7 +80,9 @@ def text_of(values: Any, notes: str) -> str:
                 if extent > 2 * _Options.edgeitems:
                     shown = numpy.take(shown, edges, axis)
         form = _float_form(shown)
-        width = max((len(form(x)) for x in shown.reshape(-1)), default=0) if values.ndim else 0
+        # PyTorch aligns the finite numbers only.
+        finite = shown[numpy.isfinite(shown)]
+        width = max(map(len, map(form, finite)), default=0) if values.ndim else 0
         options["formatter"] = {"float_kind": lambda x: form(x).rjust(width)}
     elif values.dtype.kind == "c":
         options["precision"] = _Options.precision
