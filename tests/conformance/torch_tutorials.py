@@ -76,7 +76,7 @@ REASONS = {
     "introyt/autogradyt_tutorial": "uses `torch.autograd.profiler`; `forerun.trace()` records a timeline",
 }
 LOSS = re.compile(r"(?:loss[:=]?|Avg loss:)\s*\(?(-?\d+\.\d+(?:e[-+]?\d+)?)", re.IGNORECASE)
-ITERATION = re.compile(r"^(?:\d+ )(\d+\.?\d*(?:e[-+]?\d+)?)$", re.MULTILINE)
+EPOCH = re.compile(r"^(\d+) (\d+\.\d+(?:e[-+]?\d+)?)$", re.MULTILINE)
 
 
 class Outcome(NamedTuple):
@@ -171,8 +171,10 @@ def source_of(mirror: str, commit: str, name: str) -> str:
 
 
 def falls(output: str) -> str:
-    """Return the first and the last loss that a program printed."""
-    found = LOSS.findall(output) or ITERATION.findall(output)
+    """Return the first and the last loss that a program printed; of numbered epochs, those of the last training."""
+    epochs = EPOCH.findall(output)
+    starts = [number for number, (epoch, _) in enumerate(epochs) if epoch == "0"]
+    found = LOSS.findall(output) or [loss for _, loss in epochs[starts[-1] if starts else 0 :]]
     return f"{float(found[0]):.4g} to {float(found[-1]):.4g}" if len(found) > 1 else ""
 
 

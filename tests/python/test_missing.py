@@ -19,10 +19,10 @@ MODULES += ["forerun.gluon.contrib", "forerun.gluon.contrib.estimator", "forerun
 MODULES += ["forerun.gluon.probability"]
 MODULES += ["forerun.gluon.utils", "forerun.torch", "forerun.torch.nn", "forerun.paddle", "forerun.mxnet"]
 MODULES += ["forerun.mxnet.numpy"]
-MODULES += [f"forerun.torch.{name}" for name in ("autograd", "backends", "cuda", "linalg", "nn.functional", "nn.init")]
+MODULES += [f"forerun.torch.{name}" for name in ("autograd", "backends", "cuda", "linalg", "nn.functional", "hub")]
 MODULES += [f"forerun.torch.{name}" for name in ("nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "special")]
 MODULES += [f"forerun.torch.{name}" for name in ("utils.data", "vision.datasets", "vision.models", "vision.transforms")]
-MODULES += [f"forerun.paddle.{name}" for name in ("io", "metric", "nn", "nn.functional", "nn.initializer", "optimizer")]
+MODULES += [f"forerun.paddle.{name}" for name in ("io", "nn", "nn.functional", "nn.initializer", "optimizer")]
 MODULES += [
     f"forerun.paddle.{name}" for name in ("optimizer.lr", "vision.datasets", "vision.models", "vision.transforms")
 ]
