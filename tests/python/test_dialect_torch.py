@@ -242,7 +242,7 @@ def test_errors_of_gradients() -> None:
         x.numpy()
     with pytest.raises(RuntimeError, match=r"detach\(\)"):
         (x * 2).requires_grad = False
-    with pytest.raises(RuntimeError, match=r"needs 3 dimensions, got \(1,\) x \(1,\)"):
+    with pytest.raises(RuntimeError, match=r"needs 3 x 3 dimensions, got \(1,\) x \(1,\)"):
         torch.bmm(torch.ones(1), torch.ones(1))
     (x * 2).backward(torch.tensor([1.0, 10.0]))
     numpy.testing.assert_array_equal(x.grad.numpy(), [2, 20])
@@ -341,9 +341,9 @@ def test_modules_hold_parameters_and_state() -> None:
     assert not net.drop.training
     zeros = (net.train()(torch.ones(1000, 2)) == 0).float().mean().item()
     assert 0.4 < zeros < 0.6
-    with pytest.raises(RuntimeError, match="missing"):
+    with pytest.raises(RuntimeError, match="Missing key"):
         net.load_state_dict({})
-    with pytest.raises(RuntimeError, match="shapes differ"):
+    with pytest.raises(RuntimeError, match="size mismatch for scale"):
         net.load_state_dict({**net.state_dict(), "scale": torch.ones(2)})
     net.to(torch.float64)
     assert all(parameter.dtype == torch.float64 and parameter.requires_grad for parameter in net.parameters())
@@ -405,11 +405,11 @@ def test_losses_reduce_as_asked_and_warn_of_broadcasts() -> None:
     ("owner", "name", "advice"),
     [
         (torch, "zeroes", "'zeros'"),
-        (torch, "compile", "fused already"),
+        (torch, "jit", "fused already"),
         (torch.cuda, "synchronise", "'synchronize'"),
         (nn, "Linearr", "'Linear'"),
-        (nn, "Conv2d", "forerun.gluon.nn has 'Conv2D'"),
-        (torch.ones(1), "norm", r"sqrt\(\)"),
+        (nn, "DeformableConvolution", "forerun.gluon.nn has it"),
+        (torch.ones(1), "storage", r"numpy\(\)"),
         (nn.functional, "mse_los", "'mse_loss'"),
         (torch.optim, "Adamm", "'Adam'"),
         (torch.ones(1), "requires_gradd", "'requires_grad'"),

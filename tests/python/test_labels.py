@@ -58,7 +58,7 @@ def test_the_class_to_ignore() -> None:
     loss.backward()
     gradient = scores.grad.numpy()
     assert (gradient[0] == 0).all() and (gradient[1] != 0).all()
-    none = torch.nn.functional.cross_entropy(torch.tensor(SCORES), torch.tensor([-100, 2]), "none")
+    none = torch.nn.functional.cross_entropy(torch.tensor(SCORES), torch.tensor([-100, 2]), reduction="none")
     numpy.testing.assert_allclose(none.numpy(), [0, entropy([1], [2])[0]], rtol=1e-6)
     total = torch.nn.CrossEntropyLoss(ignore_index=0, reduction="sum")(torch.tensor(SCORES), torch.tensor([0, 1]))
     assert total.item() == pytest.approx(entropy([1], [1])[0])

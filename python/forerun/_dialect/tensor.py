@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from forerun import np
-from forerun._dialect.link import Link, reach
+from forerun._dialect.link import Link, name_of, reach
 from forerun._dialect.mode import MODE, recorded
 from forerun._forerun import dtype as DType
 from forerun._forerun import ndarray
@@ -58,6 +58,10 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[_T, Any], _T]:
 
     method.__doc__ = "Forward the operator, writing into this tensor."
     return method
+
+
+def _leaf_of(link: Link) -> Tensor | None:
+    return None if link.leaf is None else link.leaf()
 
 
 def _rebuild(kind: type[_T], array: ndarray, asks: bool) -> _T:
@@ -107,20 +111,30 @@ class Tensor:
         if not (links and MODE.grad):
             return cls._of(function(*arrays, **options))
         array = recorded(function, *arrays, **options)
-        return cls._of(array, Link(links) if is_float(array.dtype) else None)
+        return cls._of(array, Link(links, name=name_of(function)) if is_float(array.dtype) else None)
+
+    @classmethod
+    def _run_many(cls, function: Callable[..., Any], *operands: Any) -> list[Any]:
+        """Call a function of arrays that returns several arrays, like :meth:`_run`."""
+        links = [operand._link for operand in operands if isinstance(operand, Tensor) and operand._link is not None]
+        arrays = [to_array(operand) for operand in operands]
+        if not (links and MODE.grad):
+            return [cls._of(array) for array in function(*arrays)]
+        link = Link(links, name=name_of(function))
+        made = recorded(function, *arrays)
+        return [cls._of(array, link if is_float(array.dtype) else None) for array in made]
 
     def _write(self: _T, function: Callable[[Any, Any], Any], other: Any) -> _T:
         """Call a function that writes into this tensor's array."""
-        links = [
-            operand._link for operand in (self, other) if isinstance(operand, Tensor) and operand._link is not None
-        ]
+        operands = (self, *other) if isinstance(other, tuple) else (self, other)
+        links = [operand._link for operand in operands if isinstance(operand, Tensor) and operand._link is not None]
         if not (links and MODE.grad):
             function(self._array, to_array(other))
             return self
         if self._is_leaf() and self._link is not None:
             raise RuntimeError("a leaf that requires gradients cannot be changed in place outside no_grad()")
         recorded(function, self._array, to_array(other))
-        self._link = Link(links)
+        self._link = Link(links, name=name_of(function))
         return self
 
     # Gradients.
@@ -143,20 +157,46 @@ class Tensor:
         # Copy the elements: views and detached tensors that shared them get no gradient.
         self._array = self._array.copy()
         self._array.attach_grad("add")
-        self._link = Link(leaf=self)
+        self._link = Link(leaf=self, name="AccumulateGrad")
 
     def _backward(self, gradient: Any, retain: bool) -> None:
         """Run the backward pass from here and set the gradient of every leaf that was reached."""
         if self._link is None:
             raise RuntimeError("backward: this tensor neither requires gradients nor was computed from one that does")
         links = reach(self._link)
+        hooked = [
+            (link, leaf, leaf._take_grad()) for link in links if link.hooks and (leaf := _leaf_of(link)) is not None
+        ]
         self._array.backward(to_array(gradient), retain)
         for link in links:
-            leaf = None if link.leaf is None else link.leaf()
+            leaf = _leaf_of(link)
             if leaf is not None and leaf._grad is None:
                 leaf._grad = self._of(leaf._array.grad)  # type: ignore[arg-type]
             if not retain:
                 link.inputs = ()
+        for link, leaf, before in hooked:
+            leaf._apply_hooks(link, before)
+
+    def _take_grad(self) -> ndarray | None:
+        """Set the gradient to zero; return what it was."""
+        if self._grad is None:
+            return None
+        grad = self._array.grad
+        assert grad is not None, "a leaf that has been reached has a gradient"
+        before = grad.copy()
+        grad[...] = 0
+        return before
+
+    def _apply_hooks(self, link: Link, before: ndarray | None) -> None:
+        """Pass the gradient of a backward pass to the hooks of a leaf, then add the gradient from before it."""
+        grad = self._array.grad
+        assert grad is not None, "a leaf that has been reached has a gradient"
+        for hook in list((link.hooks or {}).values()):
+            given = hook(self._of(grad.copy()))
+            if given is not None:
+                grad[...] = to_array(given)
+        if before is not None:
+            grad += before
 
     def _clear_grad(self, to_none: bool) -> None:
         """Drop the gradient, or set it to zero."""
@@ -360,4 +400,4 @@ class Tensor:
 
 def is_float(kind: DType) -> bool:
     """Return whether elements of this type can have gradients."""
-    return kind.name.startswith("float")
+    return kind.name in ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")

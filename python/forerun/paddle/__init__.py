@@ -17,12 +17,26 @@ Tensor(shape=[1, 2], dtype=float32, place=Place(cpu), stop_gradient=True,
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
-from forerun import npx as _npx
 from forerun._dialect.mode import MODE as _MODE
 from forerun._dialect.mode import grad_mode as _grad_mode
-from forerun._forerun import bool, dtype, float32, float64, int32, int64
+from forerun._forerun import (
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from forerun._missing import module_getattr as _module_getattr
-from forerun.paddle import device, nn, optimizer
+from forerun.paddle import _more, device
+from forerun.paddle._files import load, save
 from forerun.paddle._functions import (
     abs,
     arange,
@@ -55,6 +69,11 @@ from forerun.paddle._functions import (
 from forerun.paddle._place import CPUPlace, CUDAPlace
 from forerun.paddle._tensor import Tensor
 from forerun.paddle.device import get_device, is_compiled_with_cuda, set_device
+
+_more.attach()
+
+# These modules use the functions and methods above.
+from forerun.paddle import io, metric, nn, optimizer  # noqa: E402
 
 __all__ = [
     "CPUPlace",
@@ -104,6 +123,14 @@ __all__ = [
     "zeros",
 ]
 
+__all__ += [
+    "bfloat16", "complex64", "complex128", "float16", "int8", "int16", "io", "load", "metric", "save", "uint8",
+]  # fmt: skip
+__all__ += ["vision"]
+__all__ += [name for name in _more.FUNCTIONS if name not in __all__]
+globals().update({name: function for name, function in _more.FUNCTIONS.items() if name not in globals()})
+__all__.sort()
+
 
 def seed(seed: int) -> None:
     """Seed the random numbers of this thread.
@@ -117,7 +144,9 @@ def seed(seed: int) -> None:
     >>> (x == paddle.randn([2]).numpy()).all()
     np.True_
     """
-    _npx.seed(seed)
+    from forerun.torch import manual_seed
+
+    manual_seed(seed)
 
 
 def no_grad(function: _Callable[..., _Any] | None = None) -> _Any:
@@ -146,18 +175,30 @@ def is_grad_enabled() -> _Any:
     return _MODE.grad
 
 
-__getattr__ = _module_getattr(
+_lookup = _module_getattr(
     __name__,
     globals(),
     {
-        "tensor": "a tensor is made by to_tensor",
-        "manual_seed": "it is called seed",
-        "jit": "plain calls are planned and fused already",
-        "static": "plain calls are planned and fused already",
+        "Model": "write the training loop: loss.backward(), optimizer.step(), optimizer.clear_grad()",
+        "amp": "convert with tensor.astype('float16')",
+        "distributed": "there is one process",
+        "distribution": "forerun.gluon.probability has distributions",
         "enable_static": "plain calls are planned and fused already",
-        "float16": "float32 and float64 are the floats there are",
-        "io": "cut batches out of a tensor with slices",
-        "save": "keep net.state_dict() with numpy.savez",
-        "load": "read with numpy.load and net.set_state_dict",
+        "fluid": "its functions have moved to paddle and paddle.nn",
+        "inference": "networks are exported with forerun.gluon",
+        "jit": "plain calls are planned and fused already",
+        "manual_seed": "it is called seed",
+        "static": "plain calls are planned and fused already",
+        "tensor": "a tensor is made by to_tensor",
+        "to_static": "plain calls are planned and fused already",
     },
 )
+
+
+def __getattr__(name: str) -> object:
+    # Datasets of images are imported by the programs that use them.
+    if name == "vision":
+        import importlib
+
+        return importlib.import_module("forerun.paddle.vision")
+    return _lookup(name)

@@ -1,7 +1,8 @@
-"""PyTorch's API for introductory tutorials: tensors, modules, optimisers, on Forerun arrays.
+"""PyTorch's API: tensors, modules, optimisers and data, on Forerun arrays.
 
 Everything here only adapts names and arguments of ``forerun.np`` and ``forerun.npx``. Operations are
-asynchronous on every device, so that ``torch.cuda.synchronize()`` waits for the CPU's work, too.
+asynchronous on every device, so that ``torch.cuda.synchronize()`` waits for the CPU's work, too. The differences from
+PyTorch are listed in ``docs/torch.md``.
 
 Examples
 --------
@@ -13,186 +14,196 @@ Examples
 tensor([[3., 3.]])
 """
 
-from forerun import npx as _npx
-from forerun._forerun import bool, dtype, float32, float64, int32, int64
+from forerun import np as _np
+from forerun._forerun import (
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from forerun._missing import module_getattr as _module_getattr
-from forerun.torch import cuda, nn, optim, utils
-from forerun.torch._creation import (
-    arange,
-    eye,
-    from_numpy,
-    full,
-    linspace,
-    normal,
-    ones,
-    ones_like,
-    rand,
-    randint,
-    randn,
-    randn_like,
-    tensor,
-    zeros,
-    zeros_like,
+from forerun.torch import (
+    _creation,
+    _indexing,
+    _joining,
+    _linear,
+    _methods,
+    _pointwise,
+    _random,
+    _reductions,
+    _serialization,
+    _shaping,
 )
-from forerun.torch._functions import (
-    abs,
-    allclose,
-    argmax,
-    bmm,
-    cat,
-    ceil,
-    clamp,
-    dot,
-    exp,
-    floor,
-    is_tensor,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log_softmax,
-    matmul,
-    max,
-    mean,
-    min,
-    mm,
-    pow,
-    relu,
-    reshape,
-    round,
-    sigmoid,
-    sign,
-    softmax,
-    sqrt,
-    square,
-    stack,
-    std,
-    sum,
-    t,
-    tanh,
-    transpose,
-    var,
-    where,
+from forerun.torch._creation import *  # noqa: F403
+from forerun.torch._defaults import *  # noqa: F403
+from forerun.torch._defaults import __all__ as _defaults
+from forerun.torch._gradmode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
 )
-from forerun.torch._gradmode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from forerun.torch._indexing import *  # noqa: F403
+from forerun.torch._joining import *  # noqa: F403
+from forerun.torch._linear import *  # noqa: F403
 from forerun.torch._place import device
+from forerun.torch._pointwise import *  # noqa: F403
+from forerun.torch._printing import set_printoptions
+from forerun.torch._random import *  # noqa: F403
+from forerun.torch._reductions import *  # noqa: F403
+from forerun.torch._serialization import *  # noqa: F403
+from forerun.torch._shaping import *  # noqa: F403
+from forerun.torch._size import Size
 from forerun.torch._tensor import Tensor
-from forerun.torch.utils.data import SHUFFLER as _SHUFFLER
+
+_methods.attach()
+
+# These modules use the functions and methods above.
+from forerun.torch import (  # noqa: E402
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    functional,
+    hub,
+    linalg,
+    nn,
+    optim,
+    special,
+    utils,
+)
 
 # PyTorch's other names for the same types.
 float = float32
 double = float64
+half = float16
+short = int16
 int = int32
 long = int64
-concat = cat
+cfloat = complex64
+cdouble = complex128
 
+# The memory layouts that programs name; every tensor is contiguous.
+contiguous_format = preserve_format = "contiguous_format"
+channels_last = "channels_last"
+strided = "strided"
 
-def manual_seed(seed: int) -> None:  # type: ignore[valid-type]
-    """Seed the random numbers of this thread and the order of shuffled batches.
-
-    Examples
-    --------
-    >>> from forerun import torch
-    >>> torch.manual_seed(1)
-    >>> x = torch.randn(2)
-    >>> torch.manual_seed(1)
-    >>> (x == torch.randn(2)).all()
-    tensor(True)
-    """
-    _npx.seed(seed)
-    _SHUFFLER.seed(seed)
-
+pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 
 __all__ = [
+    "Size",
     "Tensor",
-    "abs",
-    "allclose",
-    "arange",
-    "argmax",
-    "bmm",
+    "accelerator",
+    "autograd",
+    "backends",
+    "bfloat16",
     "bool",
-    "cat",
-    "ceil",
-    "clamp",
-    "concat",
+    "cdouble",
+    "cfloat",
+    "channels_last",
+    "complex64",
+    "complex128",
+    "contiguous_format",
     "cuda",
     "device",
-    "dot",
     "double",
     "dtype",
+    "e",
     "enable_grad",
-    "exp",
-    "eye",
     "float",
+    "float16",
     "float32",
     "float64",
-    "floor",
-    "from_numpy",
-    "full",
+    "functional",
+    "half",
+    "hub",
+    "inf",
+    "inference_mode",
     "int",
+    "int8",
+    "int16",
     "int32",
     "int64",
     "is_grad_enabled",
-    "is_tensor",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "linspace",
-    "log",
-    "log_softmax",
+    "is_inference_mode_enabled",
+    "linalg",
     "long",
-    "manual_seed",
-    "matmul",
-    "max",
-    "mean",
-    "min",
-    "mm",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
-    "normal",
-    "ones",
-    "ones_like",
     "optim",
-    "pow",
-    "rand",
-    "randint",
-    "randn",
-    "randn_like",
-    "relu",
-    "reshape",
-    "round",
+    "pi",
+    "preserve_format",
     "set_grad_enabled",
-    "sigmoid",
-    "sign",
-    "softmax",
-    "sqrt",
-    "square",
-    "stack",
-    "std",
-    "sum",
-    "t",
-    "tanh",
-    "tensor",
-    "transpose",
+    "set_printoptions",
+    "short",
+    "special",
+    "strided",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "utils",
-    "var",
-    "where",
-    "zeros",
-    "zeros_like",
-]
+]  # fmt: skip
+__all__ += _defaults
+for _module in (_creation, _indexing, _joining, _linear, _pointwise, _random, _reductions, _serialization, _shaping):
+    __all__ += _module.__all__
+# The forms of functions that write in place: ``torch.sin_(x)``.
+for _name in [*_pointwise.IN_PLACE, *_indexing.IN_PLACE]:
+    globals()[f"{_name}_"] = getattr(Tensor, f"{_name}_")
+    __all__ += [f"{_name}_"]
+__all__ = sorted([*__all__, "vision"])
 
-__getattr__ = _module_getattr(
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_lookup = _module_getattr(
     __name__,
     globals(),
     {
-        "compile": "plain calls are planned and fused already",
-        "jit": "plain calls are planned and fused already",
-        "backends": "there is nothing to choose",
-        "float16": "float32 and float64 are the floats there are",
-        "bfloat16": "float32 and float64 are the floats there are",
-        "half": "float32 and float64 are the floats there are",
-        "save": "keep net.state_dict() with numpy.savez",
-        "load": "read with numpy.load and net.load_state_dict",
-        "distributed": "there is one process",
+        "amp": "convert with tensor.half() or tensor.bfloat16(); nothing is cast automatically",
+        "autocast": "convert with tensor.half() or tensor.bfloat16(); nothing is cast automatically",
+        "distributed": "there is one process; parameters may live on several devices with forerun.gluon.Trainer",
+        "distributions": "forerun.gluon.probability has distributions",
+        "fx": "networks are exported with forerun.gluon",
+        "jit": "plain calls are planned and fused already; networks are exported with forerun.gluon",
+        "mps": "there are no devices of this kind",
+        "multiprocessing": "threads share tensors as they are",
+        "onnx": "networks are exported with forerun.gluon",
+        "profiler": "use forerun.trace() and forerun.blockers()",
+        "quantization": "there are no quantised tensors",
+        "quantize_per_tensor": "there are no quantised tensors",
+        "sparse": "there are no sparse tensors",
+        "sparse_coo_tensor": "there are no sparse tensors",
+        "stft": "use forerun.np.fft",
+        "vmap": "write the function for a batch; broadcasting is as in NumPy",
+        "func": "use torch.autograd.grad and torch.autograd.functional",
+        "xpu": "there are no devices of this kind",
     },
 )
+
+
+def __getattr__(name: str) -> object:
+    # Datasets of images and networks are imported by the programs that use them.
+    if name == "vision":
+        import importlib
+
+        return importlib.import_module("forerun.torch.vision")
+    return _lookup(name)

@@ -68,3 +68,30 @@ def is_grad_enabled() -> bool:
     True
     """
     return MODE.grad
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """Disable gradients inside a ``with`` block or a decorated function; the same as :func:`no_grad`.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> with torch.inference_mode():
+    ...     (torch.ones(1, requires_grad=True) * 2).requires_grad
+    False
+    """
+    if callable(mode):
+        return grad_mode(False, mode)
+    return GradMode(MODE.grad and not mode)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Return whether gradients are off on this thread.
+
+    Examples
+    --------
+    >>> from forerun import torch
+    >>> torch.is_inference_mode_enabled()
+    False
+    """
+    return not MODE.grad

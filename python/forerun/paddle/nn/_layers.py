@@ -62,13 +62,7 @@ class Layer(Module):
 
     def to(self: _L, device: PlaceLike = None, dtype: Any = None, blocking: Any = False) -> _L:
         """Move the parameters to a device or a dtype; they stay the same objects."""
-        for parameter in self.parameters():
-            moved = parameter.detach().to(device=device, dtype=dtype)
-            if moved._array.dtype != parameter.dtype or moved._array.device != parameter._array.device:
-                stops = parameter.stop_gradient
-                parameter.stop_gradient = True
-                parameter._array = moved._array
-                parameter.stop_gradient = stops
+        self._move(lambda tensor: tensor.to(device=device, dtype=dtype))
         return self
 
     def clear_gradients(self, set_to_zero: bool = True) -> None:

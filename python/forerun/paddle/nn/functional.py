@@ -7,6 +7,7 @@ from forerun._dialect import losses
 from forerun._missing import module_getattr
 from forerun.paddle._functions import tanh
 from forerun.paddle._tensor import Tensor
+from forerun.paddle.nn._functions import FUNCTIONS as _FUNCTIONS
 
 __all__ = ["cross_entropy", "dropout", "l1_loss", "linear", "mse_loss", "relu", "sigmoid", "softmax", "tanh"]
 
@@ -124,5 +125,25 @@ def cross_entropy(
         label = label.squeeze(-1)
     return losses.cross_entropy(input, label, reduction, soft_label, ignore_index)
 
+
+def gelu(x: Tensor, approximate: bool = False) -> Tensor:
+    """Return ``x`` times the normal distribution's function.
+
+    Examples
+    --------
+    >>> from forerun import paddle
+    >>> paddle.nn.functional.gelu(paddle.zeros([1])).item()
+    0.0
+    """
+    from forerun.paddle._borrow import lend, take
+    from forerun.torch.nn import functional
+
+    made: Tensor = take(functional.gelu(lend(x), "tanh" if approximate else "none"))
+    return made
+
+
+__all__ += ["gelu", *_FUNCTIONS]
+globals().update(_FUNCTIONS)
+__all__.sort()
 
 __getattr__ = module_getattr(__name__, globals(), {})
