@@ -67,9 +67,11 @@ def check_numeric_gradient(
 
     def outputs(arrays: list[ndarray]) -> ndarray:
         if isinstance(sym, mx.sym.Symbol):
-            return sym.eval(**dict(zip(named or (), arrays, strict=True)))[0]
+            value: ndarray = sym.eval(**dict(zip(named or (), arrays, strict=True)))[0]
+            return value
         result: Any = sym(**dict(zip(named, arrays, strict=True))) if named else sym(*arrays)
-        return result[0] if isinstance(result, (list, tuple)) else result
+        first: ndarray = result[0] if isinstance(result, (list, tuple)) else result
+        return first
 
     arrays = [mx.np.array(value, dtype=dtype, ctx=ctx) for value in values]
     for array in arrays:
