@@ -259,10 +259,10 @@ def environment(*args: Any) -> Iterator[None]:
     --------
     >>> import os
     >>> from forerun import mxnet as mx
-    >>> with mx.test_utils.environment("FORERUN_EXAMPLE", "1"):
-    ...     os.environ["FORERUN_EXAMPLE"]
+    >>> with mx.test_utils.environment("MXNET_EXAMPLE", "1"):
+    ...     os.environ["MXNET_EXAMPLE"]
     '1'
-    >>> "FORERUN_EXAMPLE" in os.environ
+    >>> "MXNET_EXAMPLE" in os.environ
     False
     """
     wanted = dict(args[0]) if len(args) == 1 else {args[0]: args[1]}
