@@ -10,7 +10,7 @@ import pytest
 
 from forerun import np, npx
 from forerun.gluon import data, nn
-from forerun.gluon.data import host, steps
+from forerun.gluon.data import _host, _steps
 from forerun.gluon.data.vision import transforms
 
 RANDOM = numpy.random.RandomState(0)
@@ -118,8 +118,8 @@ def test_host_data_gives_the_same() -> None:
     ]
     for transform in certain:
         expected = transform(np.array(IMAGE)).asnumpy()
-        found = steps.on_host(transform)(host.hosted(IMAGE))
-        numpy.testing.assert_array_equal(numpy.asarray(host.shown(found)), expected)
+        found = _steps.on_host(transform)(_host.hosted(IMAGE))
+        numpy.testing.assert_array_equal(numpy.asarray(_host.shown(found)), expected)
         batches = data.DataLoader(data.ArrayDataset(np.array(BATCH)).transform_first(transform), 4)
         (batch,) = list(batches)
         numpy.testing.assert_array_equal(batch.asnumpy(), transform(np.array(BATCH)).asnumpy())
@@ -131,14 +131,14 @@ def test_random_places_and_tosses() -> None:
     padded = numpy.pad(image, ((1, 1), (1, 1), (0, 0)))
     parts = {padded[y : y + 3, x : x + 4].tobytes() for y in range(3) for x in range(3)}
     found, tossed = set(), 0
-    crop = steps.on_host(transforms.RandomCrop((4, 3), pad=1))
-    flip = steps.on_host(transforms.RandomFlipLeftRight(0.3))
-    apply = steps.on_host(transforms.RandomApply(transforms.RandomFlipTopBottom(p=1), 0.3))
-    with host.drawing(1):
+    crop = _steps.on_host(transforms.RandomCrop((4, 3), pad=1))
+    flip = _steps.on_host(transforms.RandomFlipLeftRight(0.3))
+    apply = _steps.on_host(transforms.RandomApply(transforms.RandomFlipTopBottom(p=1), 0.3))
+    with _host.drawing(1):
         for _ in range(400):
-            found.add(crop(host.hosted(image)).tobytes())
-            tossed += flip(host.hosted(image))[0, 0, 0] == 4
-            tossed += apply(host.hosted(image))[0, 0, 0] == 9
+            found.add(crop(_host.hosted(image)).tobytes())
+            tossed += flip(_host.hosted(image))[0, 0, 0] == 4
+            tossed += apply(_host.hosted(image))[0, 0, 0] == 9
     assert found <= parts
     assert len(found) >= 4
     assert 160 < tossed < 320

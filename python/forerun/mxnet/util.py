@@ -350,10 +350,10 @@ def setenv(name: str, value: str | None) -> None:
     Examples
     --------
     >>> from forerun import mxnet as mx
-    >>> mx.util.setenv("FORERUN_EXAMPLE", "1")
-    >>> mx.util.getenv("FORERUN_EXAMPLE")
+    >>> mx.util.setenv("MXNET_EXAMPLE", "1")
+    >>> mx.util.getenv("MXNET_EXAMPLE")
     '1'
-    >>> mx.util.setenv("FORERUN_EXAMPLE", None)
+    >>> mx.util.setenv("MXNET_EXAMPLE", None)
     """
     if value is None:
         os.environ.pop(name, None)

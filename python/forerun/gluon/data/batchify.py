@@ -32,9 +32,9 @@ class Stack:
 
     def __call__(self, samples: Sequence[Any]) -> Any:
         """Make the batch."""
-        from forerun.gluon.data import host
+        from forerun.gluon.data import _host
 
-        return host.shown(host.stacked(samples))
+        return _host.shown(_host.stacked(samples))
 
 
 default_batchify = Stack()

@@ -132,11 +132,11 @@ class _Transformed(Dataset):
         return len(self._dataset)
 
     def _host_reader(self) -> Callable[[int], Any]:
-        from forerun.gluon.data import host, steps
+        from forerun.gluon.data import _host, _steps
 
-        read, fn = host.reader(self._dataset), self._fn
+        read, fn = _host.reader(self._dataset), self._fn
         # The rest of a sample may stay host data if only the first entry is changed.
-        changed = _First(steps.on_host(fn.fn)) if isinstance(fn, _First) else steps.on_host(fn)
+        changed = _First(_steps.on_host(fn.fn)) if isinstance(fn, _First) else _steps.on_host(fn)
 
         def transformed(index: int) -> Any:
             sample = read(index)
@@ -145,14 +145,14 @@ class _Transformed(Dataset):
         return transformed
 
     def split(self) -> tuple[Dataset, list[Any]]:
-        from forerun.gluon.data import steps
+        from forerun.gluon.data import _steps
 
         if not isinstance(self._fn, _First):
             return self, []
-        head, tail = steps.split(self._fn.fn)
+        head, tail = _steps.split(self._fn.fn)
         if not tail:
             return self, []
-        return (_Transformed(self._dataset, _First(steps.joined(head))) if head else self._dataset), tail
+        return (_Transformed(self._dataset, _First(_steps.joined(head))) if head else self._dataset), tail
 
 
 class _Chosen(Dataset):
@@ -172,9 +172,9 @@ class _Chosen(Dataset):
         return batched(self._dataset, [self._indices[index] for index in indices])
 
     def _host_reader(self) -> Callable[[int], Any]:
-        from forerun.gluon.data import host
+        from forerun.gluon.data import _host
 
-        read, indices = host.reader(self._dataset), self._indices
+        read, indices = _host.reader(self._dataset), self._indices
         return lambda index: read(indices[index])
 
     def split(self) -> tuple[Dataset, list[Any]]:
@@ -307,11 +307,11 @@ def split(dataset: Dataset) -> tuple[Dataset, list[Any]]:
 
 def _rows(data: Any) -> Callable[[int], Any]:
     """Return a function that reads the entries of an array, a dataset or a sequence as host data."""
-    from forerun.gluon.data import host
+    from forerun.gluon.data import _host
 
     if isinstance(data, Dataset):
-        return host.reader(data)
-    found: Callable[[int], Any] = host.hosted(data).__getitem__ if isinstance(data, ndarray) else data.__getitem__
+        return _host.reader(data)
+    found: Callable[[int], Any] = _host.hosted(data).__getitem__ if isinstance(data, ndarray) else data.__getitem__
     return found
 
 
@@ -333,6 +333,6 @@ def _gather(array: Any, indices: Sequence[int]) -> ndarray | None:
 
 def batched(dataset: Dataset, indices: Sequence[int]) -> Any:
     """Return stacked samples if the dataset has a fast way to do so that agrees with its samples, else ``None``."""
-    from forerun.gluon.data import host
+    from forerun.gluon.data import _host
 
-    return dataset.batch(indices) if host.faithful(dataset, "batch", "__getitem__") else None
+    return dataset.batch(indices) if _host.faithful(dataset, "batch", "__getitem__") else None

@@ -20,8 +20,8 @@ from forerun.gluon.data.sampler import (
 )
 
 if TYPE_CHECKING:
-    from forerun.gluon.data.processes import Processes
-    from forerun.gluon.data.recipe import Job, Recipe
+    from forerun.gluon.data._processes import Processes
+    from forerun.gluon.data._recipe import Job, Recipe
 
 __all__ = ["DataLoader"]
 
@@ -155,7 +155,7 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the batches of the next epoch, or over the rest of one that is resumed."""
-        from forerun.gluon.data.recipe import Job, Recipe
+        from forerun.gluon.data._recipe import Job, Recipe
 
         epoch, seed, order = self._begin()
         numbers = itertools.count(epoch.position)
@@ -263,7 +263,7 @@ class DataLoader:
             yield from self._by_processes(recipe, jobs)
 
     def _by_threads(self, recipe: Recipe, jobs: Iterator[Job]) -> Iterator[Any]:
-        from forerun.gluon.data.threads import Threads
+        from forerun.gluon.data._threads import Threads
 
         recipe.start()
         threads = Threads(recipe, self._num_workers)
@@ -273,7 +273,7 @@ class DataLoader:
             threads.close()
 
     def _by_processes(self, recipe: Recipe, jobs: Iterator[Job]) -> Iterator[Any]:
-        from forerun.gluon.data.processes import Processes
+        from forerun.gluon.data._processes import Processes
 
         if self._processes is None or not self._processes.alive:
             self._processes = Processes(recipe, self._num_workers, self._method)
@@ -301,7 +301,7 @@ class DataLoader:
 
 
 def _mixed(seed: int, number: int) -> int:
-    from forerun.gluon.data.host import mixed
+    from forerun.gluon.data._host import mixed
 
     return mixed(seed, number)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from forerun import image, np, recordio
 from forerun._refused import refused
-from forerun.gluon.data import host
+from forerun.gluon.data import _host
 from forerun.gluon.data.dataset import Dataset, RecordFileDataset
 
 __all__ = ["ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
@@ -94,7 +94,7 @@ class ImageFolderDataset(Dataset):
 
         def read(index: int) -> tuple[Any, int]:
             path, label = items[index]
-            return host.hosted(image.imread(path, flag)), label
+            return _host.hosted(image.imread(path, flag)), label
 
         return read
 
@@ -146,7 +146,7 @@ class ImageListDataset(Dataset):
 
         def read(index: int) -> tuple[Any, Any]:
             path, labels = items[index]
-            return host.hosted(image.imread(path, flag)), host.hosted(labels)
+            return _host.hosted(image.imread(path, flag)), _host.hosted(labels)
 
         return read
 
@@ -233,6 +233,6 @@ class ImageRecordDataset(RecordFileDataset):
 
         def read(index: int) -> tuple[Any, Any]:
             header, file = recordio.unpack(record.read_idx(keys[index]))
-            return host.hosted(image.imdecode(file, flag)), header.label
+            return _host.hosted(image.imdecode(file, flag)), header.label
 
         return read

@@ -9,7 +9,7 @@ import numpy
 
 from forerun import np, npx
 from forerun._forerun import ndarray
-from forerun.gluon.data.host import Host, plain
+from forerun.gluon.data._host import Host, plain
 from forerun.gluon.data.vision.transforms.combining import appended
 from forerun.gluon.hybrid import HybridBlock
 

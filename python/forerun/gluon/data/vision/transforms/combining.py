@@ -8,7 +8,7 @@ from typing import Any
 from forerun import np
 from forerun._types import DTypeLike
 from forerun.gluon.block import Block
-from forerun.gluon.data import host, steps
+from forerun.gluon.data import _host, _steps
 from forerun.gluon.hybrid import HybridBlock
 from forerun.gluon.nn.containers import HybridSequential, Lambda, Sequential
 
@@ -130,11 +130,11 @@ class RandomApply(Sequential):
 
     def forward(self, x: Any, *more: Any) -> Any:
         """Change the image or not, and pass on other arguments."""
-        return appended(self.transforms(x) if host.generator().random_sample() < self.p else x, more)
+        return appended(self.transforms(x) if _host.generator().random_sample() < self.p else x, more)
 
     def _host_steps(self) -> list[Callable[..., Any]]:
-        change = steps.on_host(self.transforms)
-        return [lambda x: change(x) if host.generator().random_sample() < self.p else x]
+        change = _steps.on_host(self.transforms)
+        return [lambda x: change(x) if _host.generator().random_sample() < self.p else x]
 
 
 class HybridRandomApply(HybridSequential):

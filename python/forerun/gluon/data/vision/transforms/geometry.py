@@ -9,8 +9,8 @@ import numpy
 
 from forerun import npx
 from forerun.gluon.block import Block
-from forerun.gluon.data import host
-from forerun.gluon.data.host import Host
+from forerun.gluon.data import _host
+from forerun.gluon.data._host import Host
 from forerun.gluon.data.vision.transforms.combining import appended
 from forerun.gluon.hybrid import HybridBlock
 
@@ -129,7 +129,7 @@ class _Crop(HybridBlock):
         x = self._padded(x)
         (width, height), (rows, columns) = self._size, x.shape[:2]
         if rows < height or columns < width:
-            return npx.image.random_crop(host.shown(x), self._limits, self._limits, width, height, self._interpolation)
+            return npx.image.random_crop(_host.shown(x), self._limits, self._limits, width, height, self._interpolation)
         left, top = self._corner(columns - width), self._corner(rows - height)
         return x[top : top + height, left : left + width]
 
@@ -138,7 +138,7 @@ class _Crop(HybridBlock):
 
     def _corner(self, room: int) -> int:
         low, high = self._limits
-        share = low if low == high else host.generator().uniform(low, high)
+        share = low if low == high else _host.generator().uniform(low, high)
         return int(share * room)
 
 
@@ -276,7 +276,7 @@ class _Flip(HybridBlock):
         return appended(kind._flip(x) if self.p >= 1 else kind._random(x, self.p), more)
 
     def _on_host(self, x: Host) -> Any:
-        if self.p < 1 and (self.p <= 0 or host.generator().random_sample() >= self.p):
+        if self.p < 1 and (self.p <= 0 or _host.generator().random_sample() >= self.p):
             return x
         return x[::-1] if self._axis == 0 else x[:, ::-1]
 
@@ -387,7 +387,7 @@ class RandomRotation(Block):
         """Rotate an image, or each of a batch by an angle of its own, and pass on other arguments."""
         from forerun import image, np
 
-        generator = host.generator()
+        generator = _host.generator()
         if generator.random_sample() >= self._p:
             return appended(x, more)
         x = _float(x, "RandomRotation")

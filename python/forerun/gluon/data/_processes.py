@@ -7,7 +7,7 @@ spawned and get a pickled copy of the dataset.
 
 One worker serves one job at a time and has the next one waiting. The loader reads results when it needs one; there is
 no thread in between. A worker that dies is noticed by its sentinel, and the death of the loader's process by the end of
-the connection, so no process is left over. Shared memory has no name: see ``transport``.
+the connection, so no process is left over. Shared memory has no name: see ``_transport``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from forerun import _forerun
-from forerun.gluon.data.recipe import Job, Recipe
-from forerun.gluon.data.transport import Receiver
-from forerun.gluon.data.worker import Failure, serve
+from forerun.gluon.data._recipe import Job, Recipe
+from forerun.gluon.data._transport import Receiver
+from forerun.gluon.data._worker import Failure, serve
 
 # How many jobs a worker has at most: the one it works on, and the next.
 _DEEP = 2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from forerun import np
 from forerun._forerun import ndarray
-from forerun.gluon.data import host
+from forerun.gluon.data import _host
 from forerun.gluon.data.batchify import takes_host
 from forerun.gluon.data.dataset import Dataset, batched, split
 
@@ -39,7 +39,7 @@ class Recipe:
 
     def start(self) -> None:
         """Read the dataset as it is now from here on."""
-        self._read = host.reader(self._dataset)
+        self._read = _host.reader(self._dataset)
 
     def gather(self, job: Job) -> Any:
         """Return the batch if the dataset can take it out of arrays, without reading single samples; else None."""
@@ -51,15 +51,15 @@ class Recipe:
         if self._read is None:
             self.start()
         assert self._read is not None
-        with host.drawing(job.seed):
+        with _host.drawing(job.seed):
             samples = [self._read(index) for index in job.indices]
             if self._batchify is None:
-                return host.stacked(samples)
-            return self._batchify(samples if takes_host(self._batchify) else host.shown(samples))
+                return _host.stacked(samples)
+            return self._batchify(samples if takes_host(self._batchify) else _host.shown(samples))
 
     def finish(self, made: Any) -> Any:
         """Turn host data into arrays, and apply the last transforms."""
-        batch = host.shown(made)
+        batch = _host.shown(made)
         if not self._tail:
             return batch
         if isinstance(batch, list):

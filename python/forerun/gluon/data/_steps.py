@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from forerun.gluon.block import Block
-from forerun.gluon.data import host
+from forerun.gluon.data import _host
 
 
 def _plain(fn: Any) -> bool:
@@ -24,7 +24,7 @@ def _plain(fn: Any) -> bool:
 
 
 def _runs(fn: Any, method: str) -> bool:
-    return isinstance(fn, Block) and _plain(fn) and host.faithful(fn, method, "forward")
+    return isinstance(fn, Block) and _plain(fn) and _host.faithful(fn, method, "forward")
 
 
 def on_host(fn: Any) -> Callable[..., Any]:
@@ -41,11 +41,11 @@ def on_host(fn: Any) -> Callable[..., Any]:
     if _runs(fn, "_on_host"):
 
         def changed(x: Any, *more: Any) -> Any:
-            x = fn._on_host(x) if type(x) is host.Host and x.ndim == 3 else fn(host.shown(x))
+            x = fn._on_host(x) if type(x) is _host.Host and x.ndim == 3 else fn(_host.shown(x))
             return (x, *more) if more else x
 
         return changed
-    return lambda *inputs: fn(*map(host.shown, inputs))
+    return lambda *inputs: fn(*map(_host.shown, inputs))
 
 
 def split(fn: Any) -> tuple[list[Any], list[Any]]:

@@ -20,7 +20,7 @@ import numpy
 
 from forerun import np
 from forerun._forerun import ndarray
-from forerun.gluon.data.host import Host, plain
+from forerun.gluon.data._host import Host, plain
 
 # Below this many bytes a batch goes through the pipe.
 _SMALL = 1 << 15

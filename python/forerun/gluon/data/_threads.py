@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as _TimeoutError
 from typing import Any
 
 from forerun import _forerun
-from forerun.gluon.data.recipe import Job, Recipe
+from forerun.gluon.data._recipe import Job, Recipe
 
 
 class Threads:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy
 
 from forerun import _forerun, autograd, npx
-from forerun.gluon.data.host import mixed
-from forerun.gluon.data.recipe import Job, Recipe
-from forerun.gluon.data.transport import Sender
+from forerun.gluon.data._host import mixed
+from forerun.gluon.data._recipe import Job, Recipe
+from forerun.gluon.data._transport import Sender
 
 
 class Failure:
