@@ -48,14 +48,14 @@ from forerun.engine import (  # noqa: E402
 )
 
 if _TYPE_CHECKING:
-    from forerun import autograd, gluon, init, lr_scheduler, optimizer
+    from forerun import autograd, gluon, init, lr_scheduler, optimizer, rtc
     from forerun import d2l as d2l
     from forerun import mxnet as mxnet
     from forerun import paddle as paddle
     from forerun import torch as torch
 
 # Imported lazily, so that programs that only use arrays do not pay for networks and dialects.
-_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "torch")
+_LATER = ("autograd", "d2l", "gluon", "init", "lr_scheduler", "mxnet", "optimizer", "paddle", "rtc", "torch")
 
 __all__ = [
     "SyncWarning",
@@ -77,6 +77,7 @@ __all__ = [
     "optimizer",
     "reset_blockers",
     "reset_peak",
+    "rtc",
     "set_budget",
     "set_num_threads",
     "start_trace",

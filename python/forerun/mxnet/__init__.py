@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys as _sys
 from typing import Any as _Any
 
-from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer
+from forerun import autograd, gluon, init, lr_scheduler, npx, optimizer, rtc
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
@@ -73,6 +73,7 @@ __all__ = [
     "numpy_extension",
     "optimizer",
     "random",
+    "rtc",
     "uninstall",
     "util",
     "waitall",
