@@ -48,7 +48,7 @@ from forerun.engine import (  # noqa: E402
 )
 
 if _TYPE_CHECKING:
-    from forerun import autograd, gluon, image, init, lr_scheduler, optimizer, recordio
+    from forerun import autograd, gluon, image, init, lr_scheduler, optimizer, recordio, rtc
     from forerun import d2l as d2l
     from forerun import mxnet as mxnet
     from forerun import onnx as onnx
@@ -68,6 +68,7 @@ _LATER = (
     "optimizer",
     "paddle",
     "recordio",
+    "rtc",
     "torch",
 )
 
@@ -93,6 +94,7 @@ __all__ = [
     "recordio",
     "reset_blockers",
     "reset_peak",
+    "rtc",
     "set_budget",
     "set_num_threads",
     "start_trace",

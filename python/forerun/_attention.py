@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forerun import _forerun
-from forerun._convert import to_array
+from forerun._convert import to_array, truncated
 from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 
@@ -95,16 +95,16 @@ def ctc_loss(
     if x.ndim != 3:
         raise ValueError(f"ctc_loss: data must have the axes step, sequence and class, got shape {x.shape}")
     int64 = _forerun.int64
-    labels = to_array(label, None, x.device).astype(int64, copy=False)
+    labels = truncated(label, x.device)
     if labels.ndim != 2:
         raise ValueError(f"ctc_loss: labels must have the axes sequence and label, got shape {labels.shape}")
     steps, batch, classes = x.shape
     if use_data_lengths and data_lengths is not None:
-        own = to_array(data_lengths, None, x.device).astype(int64, copy=False)
+        own = truncated(data_lengths, x.device)
     else:
         own = _forerun.full((batch,), steps, int64, x.device)
     if use_label_lengths and label_lengths is not None:
-        count = to_array(label_lengths, None, x.device).astype(int64, copy=False)
+        count = truncated(label_lengths, x.device)
     else:
         padding = (labels <= 0) if blank_label == "first" else (labels < 0)
         # Labels before the first padding.

@@ -5,6 +5,7 @@ NumPy is imported at the first conversion, not with the package.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from forerun._forerun import bfloat16, default_float, dtype, float32, from_numpy, from_python, full, ndarray
@@ -141,3 +142,16 @@ def brain_floats(elements: numpy.ndarray) -> numpy.ndarray:
         wide = numpy.array(elements.view(numpy.uint16).astype(numpy.uint32) << 16)
         wide.flags.writeable = False
         return wide.view(numpy.float32)
+
+
+def truncated(value: ArrayLike, device: Device | None = None) -> ndarray:
+    """Return labels, lengths or numbers of things as int64; floats are truncated.
+
+    What is no number becomes the largest integer, which every check of a range refuses; a plain cast gives 0.
+    """
+    from forerun._pointwise import isnan, where
+
+    x = to_array(value, None, device)
+    if x.dtype.kind == "f":
+        x = where(isnan(x), math.inf, x)
+    return x.astype("int64", copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Literal, SupportsIndex, overload
 
 from forerun import _forerun
@@ -29,6 +30,7 @@ __all__ = [
     "pick",
     "rms_norm",
     "softmax",
+    "sync_batch_norm",
 ]
 
 
@@ -377,4 +379,44 @@ def batch_norm(
     """
     training = _forerun.is_training() and not use_global_stats
     made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, axis, eps, momentum, fix_gamma, training)
+    return made if output_mean_var else made[0]
+
+
+def sync_batch_norm(
+    x: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    running_mean: ndarray,
+    running_var: ndarray,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: SupportsIndex = 1,
+    key: str = "",
+) -> ndarray | tuple[ndarray, ndarray, ndarray]:
+    """Normalise as :func:`batch_norm` does along axis 1, with the statistics of the batches of all devices.
+
+    Parameters
+    ----------
+    x, gamma, beta, running_mean, running_var, eps, momentum, fix_gamma, use_global_stats, output_mean_var
+        As for :func:`batch_norm`.
+    ndev
+        The number of devices; only 1 is supported.
+    key
+        Has no effect.
+
+    Examples
+    --------
+    >>> from forerun import np, npx
+    >>> ones, zeros = np.ones((1,)), np.zeros((1,))
+    >>> npx.sync_batch_norm(np.array([[2.0], [4.0]]), ones, zeros, np.full((1,), 3.0), ones, eps=0.0)
+    array([[-1.],
+           [ 1.]])
+    """
+    if index(ndev) != 1:
+        raise ValueError(f"sync_batch_norm: ndev must be 1, got {ndev}")
+    training = _forerun.is_training() and not use_global_stats
+    made = _forerun.batch_norm(x, gamma, beta, running_mean, running_var, 1, eps, momentum, fix_gamma, training)
     return made if output_mean_var else made[0]

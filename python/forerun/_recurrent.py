@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from forerun import _forerun
-from forerun._convert import to_array
-from forerun._forerun import int64, ndarray
+from forerun._convert import to_array, truncated
+from forerun._forerun import ndarray
 from forerun._types import ArrayLike
 
 __all__ = ["rnn"]
@@ -103,7 +103,7 @@ def lengths_of(x: ndarray, sequence_length: ArrayLike | None) -> ndarray | None:
     """Return the lengths of sequences as integers on the device of the data."""
     if sequence_length is None:
         return None
-    return to_array(sequence_length, None, x.device).astype(int64, copy=False)
+    return truncated(sequence_length, x.device)
 
 
 def split(

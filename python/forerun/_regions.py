@@ -7,8 +7,8 @@ from operator import index
 from typing import SupportsIndex
 
 from forerun import _forerun
-from forerun._convert import floating, to_arrays
-from forerun._forerun import int64, ndarray
+from forerun._convert import floating, to_arrays, truncated
+from forerun._forerun import ndarray
 from forerun._images import extents
 from forerun._types import ArrayLike
 
@@ -25,7 +25,7 @@ def _regions(op: str, data: ArrayLike, rois: ArrayLike) -> tuple[ndarray, ndarra
         raise ValueError(f"{op}: data must have shape (batch, channels, height, width), got {x.shape}")
     if regions.ndim != 2 or regions.shape[1] != 5:
         raise ValueError(f"{op}: rois must have shape (regions, 5), got {regions.shape}")
-    return x, regions[:, 0].astype(int64), regions[:, 1:].detach().astype(x.dtype, copy=False)
+    return x, truncated(regions[:, 0]), regions[:, 1:].detach().astype(x.dtype, copy=False)
 
 
 def _bins(op: str, pooled_size: Size) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from forerun import (
     _routines_npx,
     _sampling,
     _sequences,
+    _sliding,
     _windows,
 )
 from forerun import _npx_image as image
@@ -45,6 +46,7 @@ from forerun._regions import *  # noqa: F403
 from forerun._routines_npx import *  # noqa: F403
 from forerun._sampling import *  # noqa: F403
 from forerun._sequences import *  # noqa: F403
+from forerun._sliding import *  # noqa: F403
 from forerun._windows import *  # noqa: F403
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ += _regions.__all__
 __all__ += _routines_npx.__all__
 __all__ += _sampling.__all__
 __all__ += _sequences.__all__
+__all__ += _sliding.__all__
 __all__ += _windows.__all__
 
 

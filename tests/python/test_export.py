@@ -77,6 +77,44 @@ class Mixed(HybridBlock):
         return np.where(z > 0, z, np.exp(z)).max(axis=1, keepdims=True), np.argmax(z, axis=1), z.swapaxes(0, 1)
 
 
+class Regions(HybridBlock):
+    """Samples, windows and regions of images, and a deformed convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rois = gluon.Constant([[0, 0.3, 1.0, 4.2, 5.0], [0, 2.0, 0.0, 5.0, 3.0], [-1, 0, 0, 1, 1]])
+        self.deformed = nn.DeformableConvolution(2, 3, padding=1, in_channels=1)
+
+    def forward(self, x: Any) -> Any:
+        rois = self.rois.data()
+        means = [npx.roi_align(x, rois, (2, 3), 0.9, ratio) for ratio in (2, -1)]
+        places = npx.activation(x[:, 0, :, :4], "tanh").reshape(-1, 4, 4, 2)
+        sampled = npx.grid_sample(x, places, padding_mode="border")
+        warped = npx.spatial_transformer(x, x[:, 0, 0, :6], (3, 4))
+        summed = npx.col2im(npx.im2col(x, (3, 2), (2, 1)), (8, 8), (3, 2), (2, 1))
+        resized = npx.bilinear_resize(x, height=5, width=11)
+        return [*means, npx.roi_pooling(x, rois, (2, 2), 0.7), sampled, warped, summed, resized, self.deformed(x)]
+
+
+class Anchors(HybridBlock):
+    """Boxes, anchors and their labels."""
+
+    def forward(self, x: Any) -> Any:
+        left, top = x[..., 2:3] % 1, x[..., 3:4] % 1
+        boxes = np.concatenate([left, top, left + 0.1 + x[..., 4:5] ** 2, top + 0.2 + x[..., 5:6] ** 2], -1)
+        scored = np.concatenate([np.floor(x[..., :1] * 2), npx.sigmoid(x[..., 1:2]), boxes], -1)
+        kept = npx.box_nms(scored, 0.4, 0.1, id_index=0)
+        shares = npx.box_iou(boxes, boxes[0])
+        pairs = npx.bipartite_matching(shares, 0.1)
+        anchors = npx.multibox_prior(x.reshape(len(x), 1, 6, 6), (0.4, 0.7))[:, :6]
+        moves = x.reshape(len(x), 36)[:, :24] * 0.1
+        chances = npx.softmax(x[:, :3], 1)
+        found = npx.multibox_detection(chances, moves, anchors)
+        labels = np.concatenate([npx.relu(np.floor(x[:, :2, :1])), boxes[:, :2]], -1)
+        targets = npx.multibox_target(anchors, labels, chances, 0.3, negative_mining_ratio=2.0)
+        return [kept, shares, *pairs, found, *targets, npx.box_decode(moves.reshape(-1, 6, 4), anchors)]
+
+
 def rows(count: int) -> Any:
     return np.random.normal(size=(count, 3))
 
@@ -91,6 +129,8 @@ NETWORKS: dict[str, tuple[Callable[[], HybridBlock], Callable[[int], Any]]] = {
     "normed": (normed, images),
     "words": (Words, lambda count: np.random.randint(0, 10, size=(count, 5))),
     "mixed": (Mixed, rows),
+    "regions": (Regions, images),
+    "anchors": (Anchors, lambda count: np.random.normal(size=(count, 6, 6))),
 }
 
 
@@ -394,7 +434,7 @@ def test_parameters_must_fit(tmp_path: pathlib.Path) -> None:
         SymbolBlock.imports(tmp_path / "absent", "data")
 
 
-@pytest.mark.parametrize("name", ["mlp", "mixed"])
+@pytest.mark.parametrize("name", ["mlp", "mixed", "regions", "anchors"])
 def test_mutated_graphs_are_read_or_refused(name: str, tmp_path: pathlib.Path) -> None:
     made(name, tmp_path)
     path = tmp_path / "net-symbol.json"

@@ -38,6 +38,7 @@ pub use runtime::cancel::cancel_pending;
 pub use runtime::devices::{
     DeviceStats, accelerator_count, check_device, cuda_number, current_device, device_stats, empty_device_cache,
     on_device, reset_device_peak, set_current_device, set_device_budget, set_fast_products, settle_device, simulate,
+    user_kernel,
 };
 pub use runtime::fork::end_background;
 pub use runtime::host_queue::{has_host_room, make_host_room};

@@ -3,6 +3,7 @@
 mod backend;
 mod bulk;
 mod casts;
+mod channel_lanes;
 mod complex;
 mod convolution;
 mod copy;

@@ -46,7 +46,7 @@ fn main() {
 
 /// Whether the device runs any sample of the routine.
 fn runs_somewhere(routine: Routine, samples: &[Sample]) -> bool {
-    samples.iter().filter(|sample| sample.op == routine.name() && sample.error.is_none()).any(|sample| {
+    samples.iter().filter(|sample| sample.op == routine.name()).any(|sample| {
         sample.dtypes.iter().any(|dtype| {
             let input = |input: &Input| (input.dtype.unwrap_or(*dtype), Shape::of(&input.shape));
             let given: Vec<Given> = sample.inputs.iter().map(input).collect();

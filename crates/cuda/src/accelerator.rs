@@ -12,6 +12,7 @@ use crate::pinned::Slots;
 use crate::run::{Complain, LaunchableKernel, complaint};
 use crate::sys::Nvtx;
 use forerun_base::{Error, ErrorKind, Result, WordHash};
+use forerun_ops::user_kernel::KernelSource;
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Accelerator, DeviceBlock, Io, Kernel, Lane, Launchable, Launches};
 use std::collections::HashMap;
@@ -350,6 +351,11 @@ impl Accelerator for Cuda {
 
     fn runs(&self, routine: Routine, given: &[Given]) -> bool {
         self.gpu.runs(routine, given)
+    }
+
+    fn check_user_kernel(&self, source: &KernelSource) -> Result<()> {
+        self.refuse_if_lost()?;
+        self.gpu.check_user_kernel(source)
     }
 
     unsafe fn copy_in(&self, from: *const u8, to: *mut u8, bytes: usize) -> Result<Lane> {

@@ -1,6 +1,6 @@
 //! A device: context, streams, memory, compiler.
 
-use crate::compile::{Compiler, Counts, Unit};
+use crate::compile::{Compiler, Counts, Source, Unit};
 use crate::kernel_graph::Command;
 use crate::memory::{Memory, MemoryInfo, Taken};
 use crate::run::{LaunchableKernel, Products};
@@ -8,6 +8,7 @@ use crate::staging::Staging;
 use crate::streams::{Mark, MarkWord, Streams};
 use crate::sys::{Blas, Context, Driver, Fourier, driver_code as code};
 use forerun_base::{Error, ErrorKind, Result, Team};
+use forerun_ops::user_kernel::KernelSource;
 use forerun_ops::{Given, Routine};
 use forerun_plan::{Kernel, Lane};
 use std::ffi::c_void;
@@ -209,6 +210,43 @@ impl Gpu {
             (self.driver.launch_kernel)(function, grid as u32, 1, 1, block as u32, 1, 1, 0, stream, words, none)
         };
         self.driver.check(error, "cuLaunchKernel")
+    }
+
+    /// Launches a user's kernel on the compute stream, with one parameter per word. A parameter of fewer bytes takes the
+    /// first ones of its word.
+    ///
+    /// # Safety
+    /// The kernel must take parameters of these sizes, and the addresses among them must be valid for all accesses of the
+    /// kernel until the stream has completed it.
+    pub(crate) unsafe fn launch_user_kernel(
+        &self,
+        unit: &Unit,
+        [gx, gy, gz]: [u32; 3],
+        [bx, by, bz]: [u32; 3],
+        shared: u32,
+        words: &[u64],
+    ) -> Result<()> {
+        const { assert!(cfg!(target_endian = "little")) };
+        let (function, _) = self.compiler.function(unit)?;
+        let stream = self.streams.get(Lane::Compute);
+        let word = |word: &u64| std::ptr::from_ref(word).cast_mut().cast::<c_void>();
+        let mut params: Vec<*mut c_void> = words.iter().map(word).collect();
+        // SAFETY: the caller guarantees the words and the addresses; the driver copies the words before it returns.
+        let error = unsafe {
+            let (params, none) = (params.as_mut_ptr(), std::ptr::null_mut());
+            (self.driver.launch_kernel)(function, gx, gy, gz, bx, by, bz, shared, stream, params, none)
+        };
+        self.driver.check(error, "cuLaunchKernel")
+    }
+
+    /// Compiles a user's source now, and looks its function up if it names one. The error is the compiler's log.
+    pub(crate) fn check_user_kernel(&self, source: &KernelSource) -> Result<()> {
+        self.enter()?;
+        let own = Source::of_user(source);
+        if source.function.is_empty() {
+            return self.compiler.check(&own);
+        }
+        self.compiler.function(&self.compiler.unit(own)).map(drop)
     }
 
     /// Thread blocks for `count` elements, `each` per block. The number is limited; kernels loop over the grid.

@@ -3,6 +3,7 @@
 use crate::entry::Recorded;
 use crate::pointwise::conjugate;
 use crate::rules::saved;
+use crate::state::is_recording;
 use crate::sum::Sum;
 use forerun_array::{Arg, Array, Index, ops};
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar, Shape};
@@ -86,6 +87,10 @@ impl GradientBuilder for Tape<'_> {
 
     fn wants(&self, i: usize) -> bool {
         self.recorded.edges.get(i).is_some_and(Option::is_some)
+    }
+
+    fn is_recording(&self) -> bool {
+        is_recording()
     }
 
     fn given(&self, i: usize) -> Given {

@@ -206,6 +206,40 @@ const GRAPH: &str = r#"{
 "outputs": [{"array": 15}, {"array": 10}]
 }"#;
 
+/// A graph of the ops on regions, samples, windows and boxes.
+const VISION: &str = r#"{
+"format": "forerun-graph", "version": 1, "batch": 2,
+"inputs": [{"name": "data", "dtype": "float32", "shape": [{"batch": 1}, 2, 6, 6]}],
+"parameters": [
+  {"name": "boxes", "dtype": "float32", "shape": [3, 4], "role": "constant"},
+  {"name": "message", "dtype": "uint8", "shape": [3], "role": "constant"}],
+"nodes": [
+  {"op": "full", "inputs": [], "attributes": {"value": {"int": 0}}, "shape": [3], "dtype": "int64"},
+  {"op": "roi_align", "inputs": [{"array": 0}, {"array": 3}, {"array": 1}], "attributes": {"bins": [2, 2], "scale": 1.5,
+    "samples": 2, "aligned": false, "own_channels": false, "extents": []}, "shape": [3, 2, 2, 2], "dtype": "float32"},
+  {"op": "roi_pool", "inputs": [{"array": 0}, {"array": 0}, {"array": 3}, {"array": 1}], "attributes": {"bins": [2, 3],
+    "scale": 0.5}, "shape": [3, 2, 2, 3], "dtype": "float32"},
+  {"op": "bilinear_sample", "inputs": [{"array": 0}, {"array": 0, "view": {"shape": [{"batch": 1}, 2, 5],
+    "strides": [72, 36, 1], "offset": 0}}], "attributes": {}, "shape": [{"batch": 1}, 2, 5], "dtype": "float32"},
+  {"op": "im2col", "inputs": [{"array": 0}], "attributes": {"kernel": [2, 2], "stride": [1, 2], "padding": [1, 0],
+    "dilation": [1, 2], "extents": []}, "shape": [{"batch": 1}, 8, 14], "dtype": "float32"},
+  {"op": "col2im", "inputs": [{"array": 7}], "attributes": {"kernel": [2, 2], "stride": [1, 2], "padding": [1, 0],
+    "dilation": [1, 2], "extents": [6, 6]}, "shape": [{"batch": 1}, 2, 6, 6], "dtype": "float32"},
+  {"op": "suppress_boxes", "inputs": [{"array": 0, "view": {"shape": [{"batch": 1}, 6], "strides": [72, 1], "offset": 0}},
+    {"array": 0, "view": {"shape": [{"batch": 1}, 6, 4], "strides": [72, 6, 1], "offset": 0}},
+    {"array": 0, "view": {"shape": [{"batch": 1}, 6], "strides": [72, 1], "offset": 3}}], "attributes": {"overlap": 0.5,
+    "valid": 0.0, "top": 4, "inclusive": false, "compact": true}, "shape": [{"batch": 1}, 6], "dtype": "int64"},
+  {"op": "bipartite_match", "inputs": [{"array": 0, "view": {"shape": [{"batch": 1}, 3, 4], "strides": [72, 4, 1],
+    "offset": 0}}], "attributes": {"threshold": 0.1, "ascending": false, "top": 2}, "shape": [{"batch": 1}, 7], "dtype": "int64"},
+  {"op": "assign_anchors", "inputs": [{"array": 0, "view": {"shape": [{"batch": 1}, 6, 3], "strides": [72, 3, 1],
+    "offset": 0}}, {"array": 0, "view": {"shape": [{"batch": 1}, 3], "strides": [72, 1], "offset": 0}},
+    {"array": 0, "view": {"shape": [{"batch": 1}, 6], "strides": [72, 1], "offset": 0}}], "attributes": {"overlap": 0.5,
+    "ratio": 3.0, "negative": 0.5, "fewest": 1}, "shape": [{"batch": 1}, 6], "dtype": "int64"},
+  {"op": "full", "inputs": [], "attributes": {"value": {"bool": true}}, "shape": [2], "dtype": "bool"},
+  {"op": "constraint_check", "inputs": [{"array": 12}, {"array": 2}], "attributes": {}, "shape": [], "dtype": "bool"}],
+"outputs": [{"array": 4}, {"array": 5}, {"array": 6}, {"array": 8}, {"array": 9}, {"array": 10}, {"array": 11}, {"array": 13}]
+}"#;
+
 /// Elements that a graph of a test may compute.
 const MOST_ELEMENTS: u64 = 1 << 16;
 
@@ -248,16 +282,24 @@ fn renumber(text: &str, dice: &mut Dice) -> Vec<u8> {
 
 #[test]
 fn corrupted_graphs_load_or_fail_cleanly() {
-    let valid = GraphModel::parse(GRAPH.as_bytes()).unwrap();
+    corrupted(GRAPH, Dice(0x1234_5678_9abc_def1));
+}
+
+#[test]
+fn corrupted_graphs_of_regions_and_boxes_load_or_fail_cleanly() {
+    corrupted(VISION, Dice(0x0f1e_2d3c_4b5a_6978));
+}
+
+fn corrupted(text: &str, mut dice: Dice) {
+    let valid = GraphModel::parse(text.as_bytes()).unwrap();
     for batch in [1, 2, 5] {
         run(&valid, batch).unwrap().unwrap();
     }
     let again = GraphModel::parse(valid.to_text().as_bytes()).unwrap();
     assert_eq!(again.to_text(), valid.to_text());
-    let mut dice = Dice(0x1234_5678_9abc_def1);
     let (mut loaded, mut refused, mut ran) = (0, 0, 0);
     for round in 0..rounds() {
-        let bytes = if round % 2 == 0 { mutate(GRAPH.as_bytes(), &mut dice) } else { renumber(GRAPH, &mut dice) };
+        let bytes = if round % 2 == 0 { mutate(text.as_bytes(), &mut dice) } else { renumber(text, &mut dice) };
         LARGEST.set(0);
         let parsed = catch_unwind(|| GraphModel::parse(&bytes))
             .unwrap_or_else(|_| panic!("round {round} panics: {:?}", String::from_utf8_lossy(&bytes)));

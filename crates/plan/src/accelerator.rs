@@ -1,7 +1,8 @@
 //! The interface of an accelerator: memory, in-order lanes, and kernels for them.
 
 use crate::{Io, Kernel};
-use forerun_base::Result;
+use forerun_base::{Error, ErrorKind, Result};
+use forerun_ops::user_kernel::KernelSource;
 use forerun_ops::{Given, Routine};
 use std::sync::Arc;
 
@@ -99,6 +100,13 @@ pub trait Accelerator: Send + Sync {
 
     /// Whether it has a kernel for a routine with these inputs; otherwise the host runs it, between two transfers.
     fn runs(&self, routine: Routine, given: &[Given]) -> bool;
+
+    /// Compiles a user's kernel now, so that its launches need not. Fails with the compiler's log, or if the device runs no
+    /// CUDA C.
+    fn check_user_kernel(&self, _: &KernelSource) -> Result<()> {
+        let text = format!("{} cannot run kernels in CUDA C", self.describe());
+        Err(Error::new(ErrorKind::Runtime, text))
+    }
 
     /// Copies bytes from the host on [`Lane::In`], or on [`Lane::Compute`] where that is faster; returns the lane.
     ///

@@ -4,6 +4,7 @@ use crate::array::PyArray;
 use crate::error::raise;
 use forerun::Device;
 use forerun::device::{check_device, device_stats, on_device, set_current_device};
+use forerun::frontend::KernelSource;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -139,6 +140,19 @@ pub(crate) fn elsewhere(inputs: &Bound<'_, PyTuple>) -> Option<PyDevice> {
 pub(crate) fn gpu_memory_info(device: &PyDevice) -> PyResult<(usize, usize)> {
     let stats = device_stats(device.0).map_err(raise)?;
     Ok((stats.capacity.saturating_sub(stats.budget.live), stats.capacity))
+}
+
+/// Compiles a kernel in CUDA C, and returns its number; without a function, it only checks the source.
+#[pyfunction]
+pub(crate) fn user_kernel(
+    py: Python<'_>,
+    text: String,
+    options: Vec<String>,
+    function: String,
+    device: &PyDevice,
+) -> PyResult<i64> {
+    let source = KernelSource { text, options, function };
+    py.detach(|| forerun::frontend::user_kernel(device.0, source)).map_err(raise)
 }
 
 /// Description and counters of an accelerator.

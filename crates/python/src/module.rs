@@ -34,7 +34,7 @@ mod _forerun {
     #[pymodule_export]
     use crate::device::{
         PyDevice, current_device, elsewhere, end_background, gpu_memory_info, gpu_stats, named_device, num_gpus,
-        require_device, reset_gpu_peak, search_cuda_in, set_device, set_tf32,
+        require_device, reset_gpu_peak, search_cuda_in, set_device, set_tf32, user_kernel,
     };
     #[pymodule_export]
     use crate::dlpack::from_capsule;

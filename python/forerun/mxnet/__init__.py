@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys as _sys
 from typing import Any as _Any
 
-from forerun import autograd, gluon, image, init, lr_scheduler, onnx, optimizer, recordio
+from forerun import autograd, gluon, image, init, lr_scheduler, onnx, optimizer, recordio, rtc
 from forerun._forerun import __version__
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
@@ -129,6 +129,7 @@ __all__ = [
     "profiler",
     "random",
     "recordio",
+    "rtc",
     "runtime",
     "set_np",
     "set_np_shape",

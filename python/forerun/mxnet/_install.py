@@ -47,6 +47,7 @@ _MODULES = {
     "profiler": "forerun.mxnet.profiler",
     "random": "forerun.mxnet.random",
     "recordio": "forerun.recordio",
+    "rtc": "forerun.rtc",
     "runtime": "forerun.mxnet.runtime",
     "sym": "forerun.mxnet.symbol",
     "symbol": "forerun.mxnet.symbol",

@@ -1,8 +1,8 @@
 //! Rows by indices (`take`, `scatter_add`), and ops built on them.
 
-use crate::array::Array;
+use crate::array::{Arg, Array};
 use crate::ops::terms::Terms;
-use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, reshape};
+use crate::ops::{arange, broadcast_to, cast, copy, expand_dims, pointwise, reshape};
 use crate::runtime::devices::{common_device, on_device};
 use crate::runtime::recipe::Recipe;
 use crate::runtime::submit::{SubmitInput, submit};
@@ -82,10 +82,20 @@ pub fn scatter_add(
     Ok(submit(recipe, &inputs, [0; 2], loc))
 }
 
+/// Floats truncated to int64. What is no number becomes the smallest integer, which is out of bounds everywhere; a plain cast gives 0.
+fn truncated(x: &Array, loc: Loc) -> Result<Array> {
+    if x.dtype().kind() != Kind::Float {
+        return cast(x, DType::I64, loc);
+    }
+    let missing = pointwise(Point::IsNan, &[Arg::Array(x)], loc)?;
+    let least = Arg::Scalar(Scalar::Float(f64::NEG_INFINITY));
+    cast(&pointwise(Point::Where, &[Arg::Array(&missing), least, Arg::Array(x)], loc)?, DType::I64, loc)
+}
+
 /// Rows of a table. Indices are truncated, because programs may keep them in floats.
 pub fn embedding(indices: &Array, weight: &Array, loc: Loc) -> Result<Array> {
     match indices.dtype().kind() {
-        Kind::Float => take(weight, &cast(indices, DType::I64, loc)?, 0, Beyond::Raise, loc),
+        Kind::Float => take(weight, &truncated(indices, loc)?, 0, Beyond::Raise, loc),
         Kind::Int | Kind::Bool | Kind::Complex => take(weight, indices, 0, Beyond::Raise, loc),
     }
 }
@@ -107,7 +117,11 @@ pub fn pick(x: &Array, index: &Array, axis: isize, keepdims: bool, beyond: Beyon
     if extent == 0 && index.size() > 0 && !beyond.may_fail() {
         return Err(t.value(format!("axis {axis} of {shape} is empty")));
     }
-    let index = if index.dtype() == DType::I64 { index.clone() } else { cast(index, DType::I64, loc)? };
+    let index = match index.dtype() {
+        DType::I64 => index.clone(),
+        _ if beyond.may_fail() => truncated(index, loc)?,
+        _ => cast(index, DType::I64, loc)?,
+    };
     let position = match beyond {
         Beyond::Clip => t.two(Point::Minimum, &t.two(Point::Maximum, &index, 0)?, extent as i64 - 1)?,
         Beyond::Wrap => t.two(Point::Remainder, &index, extent.max(1) as i64)?,

@@ -6,6 +6,7 @@ use crate::runtime::runtime;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
 use forerun_cuda::Cuda;
 use forerun_engine::{Budget, Driver};
+use forerun_ops::user_kernel::{KernelSource, intern};
 use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
 use parking_lot::Mutex;
@@ -292,6 +293,13 @@ pub fn cuda_number(device: Device) -> Option<usize> {
 /// Blocks until all work submitted to an accelerator so far is done, including that of other libraries.
 pub fn settle_device(device: Device) -> Result<()> {
     own(device)?.accelerator.settle_all()
+}
+
+/// Compiles a user's kernel in CUDA C for an accelerator, and returns the number by which `user_kernel` knows it. Without a
+/// function, the source is only checked.
+pub fn user_kernel(device: Device, source: KernelSource) -> Result<i64> {
+    own(device)?.accelerator.check_user_kernel(&source)?;
+    Ok(if source.function.is_empty() { 0 } else { intern(source) })
 }
 
 /// Sets the limit on live bytes of an accelerator; only the oldest unfinished task may exceed it.

@@ -25,6 +25,7 @@ pub(crate) mod scan;
 pub(crate) mod scattering;
 pub(crate) mod search;
 pub(crate) mod unique;
+pub(crate) mod user_kernel;
 
 crate::routine::kernels! {
     Attention
@@ -52,4 +53,5 @@ crate::routine::kernels! {
     Scattering
     Search
     Unique
+    UserKernel
 }

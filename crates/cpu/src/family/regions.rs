@@ -1,12 +1,14 @@
 //! Pooling over regions. Where bins and samples lie is computed in double precision; half floats are added up in single precision and
-//! rounded once.
+//! rounded once. Several channels of a mean are computed together, as the lanes of [`crate::channel_lanes`].
 //!
 //! Invariant: a result's elements are one thread's, and regions are added in their order; so the bits do not depend on the team.
 
 use super::pooling::is_larger;
 use super::sampling::{Pixel, Real};
+use crate::channel_lanes::{MOST_LANES, gather, scatter, with_lanes};
 use crate::pointwise::Shared;
 use crate::routine::call::{Args, Body, HostKernel};
+use crate::simd::with_features;
 use forerun_base::{BFloat16, DType, Error, ErrorKind, Float16, Result, Team};
 use forerun_ops::Regions;
 use forerun_ops::regions::{Bins, Grid, bins};
@@ -38,11 +40,13 @@ impl HostKernel for Regions {
         };
         let (rows, columns) = bins(&list).expect("inference accepted the bins");
         let count = call.inputs[call.inputs.len() - 1].1[0];
-        // Taps of each bin of each region, and the sums of a plane of all images for each thread.
+        // Taps of each bin of each region, and for each thread a plane of all images, the lanes of one image, and those of the bins of a region.
         let taps =
             (rows + columns).saturating_mul(samples.saturating_mul(4)).saturating_add(8 * (images[2] + images[3]));
         let region = taps.saturating_mul(24).saturating_add((rows + columns) * 24 + 96);
-        let plane = images[0].saturating_mul(images[2]).saturating_mul(images[3]).saturating_mul(8);
+        let plane = images[2].saturating_mul(images[3]);
+        let lanes = plane.saturating_add(rows * columns).saturating_mul(8 * MOST_LANES);
+        let plane = images[0].saturating_mul(plane).saturating_mul(8).saturating_add(lanes);
         count.saturating_mul(region).saturating_add(plane.saturating_mul(threads))
     }
 }
@@ -104,6 +108,14 @@ fn spans(begin: f64, end: f64, extent: usize, bins: usize, scale: f64) -> Vec<Ra
 /// Places that a bin reads along an axis, with their shares.
 type Taps = Vec<(usize, f64)>;
 
+/// Adds the share of a place; places come in ascending order, except that the last two may repeat.
+fn add_tap(taps: &mut Taps, place: usize, share: f64) {
+    match taps.iter_mut().rev().take(2).find(|(known, _)| *known == place) {
+        Some((_, sum)) => *sum += share,
+        None => taps.push((place, share)),
+    }
+}
+
 /// The samples of each bin along an axis. The mean over a grid of bilinear samples is the product of both axes.
 fn taps(begin: f64, end: f64, extent: usize, bins: usize, grid: &Grid) -> Vec<Taps> {
     let shift = if grid.aligned { 0.5 } else { 0.0 };
@@ -128,9 +140,9 @@ fn taps(begin: f64, end: f64, extent: usize, bins: usize, grid: &Grid) -> Vec<Ta
                 let place = place.clamp(0.0, (extent - 1) as f64);
                 let low = place as usize;
                 let part = place - low as f64;
-                taps.push((low, (1.0 - part) * share));
+                add_tap(&mut taps, low, (1.0 - part) * share);
                 if part > 0.0 {
-                    taps.push((low + 1, part * share));
+                    add_tap(&mut taps, low + 1, part * share);
                 }
             }
             n += 1.0;
@@ -141,13 +153,16 @@ fn taps(begin: f64, end: f64, extent: usize, bins: usize, grid: &Grid) -> Vec<Ta
 }
 
 fn each<E: Pixel>(kind: Regions, args: &Args<'_>, team: &dyn Team) -> Result<()> {
+    // Without channels there are no elements, however many bins there are: regions are only checked.
+    let is_empty = args.call.out.1.size() == 0;
     match kind {
         Regions::Pool | Regions::PoolBack => {
             let Bins { bins: list, scale } = args.attributes();
             let (rows, columns) = bins(&list).expect("inference accepted the bins");
             let images = &args.call.inputs[1].1;
-            let bin = |begin: f64, end: f64, extent: usize, down: bool| {
-                spans(begin, end, extent, if down { rows } else { columns }, scale)
+            let bin = |begin: f64, end: f64, extent: usize, down: bool| match is_empty {
+                true => Vec::new(),
+                false => spans(begin, end, extent, if down { rows } else { columns }, scale),
             };
             let all = regions::<E, _>(args, [images[0], images[2], images[3]], bin)?;
             pool::<E>(kind, args, team, &all, (rows, columns));
@@ -156,8 +171,9 @@ fn each<E: Pixel>(kind: Regions, args: &Args<'_>, team: &dyn Team) -> Result<()>
             let grid: Grid = args.attributes();
             let (rows, columns) = bins(&grid.bins).expect("inference accepted the bins");
             let images = if kind == Regions::Align { &args.call.inputs[0].1 } else { &args.call.out.1 };
-            let bin = |begin: f64, end: f64, extent: usize, down: bool| {
-                taps(begin, end, extent, if down { rows } else { columns }, &grid)
+            let bin = |begin: f64, end: f64, extent: usize, down: bool| match is_empty {
+                true => Vec::new(),
+                false => taps(begin, end, extent, if down { rows } else { columns }, &grid),
             };
             let all = regions::<E, _>(args, [images[0], images[2], images[3]], bin)?;
             align::<E>(kind, args, team, &all, (rows, columns), grid.own_channels);
@@ -249,7 +265,157 @@ fn align<E: Pixel>(
         return;
     }
     let (target, own) = (Shared(to.as_mut_ptr()), rows * columns);
-    let made = if own_channels { channels / own } else { channels };
+    if own_channels {
+        align_own(kind, images, first, &target, team, all, columns, own);
+        return;
+    }
+    // Channels of a piece: few, so that there are many pieces, but enough to fill vectors.
+    let isa = args.isa;
+    let together = if channels >= 4 * MOST_LANES { MOST_LANES } else { MOST_LANES / 2 };
+    team.split(channels.div_ceil(together), &|piece| {
+        let begin = piece * together;
+        let count = together.min(channels - begin);
+        with_features(
+            isa,
+            #[inline(always)]
+            || {
+                with_lanes!(count, |LANES, channel, count| {
+                    let channels =
+                        Channels { all: channels, first: begin + channel, count, images: images[0], plane, width };
+                    if kind == Regions::Align {
+                        channels.align::<E, LANES>(first, &target, all, own);
+                    } else {
+                        channels.align_back::<E, LANES>(first, &target, all, own);
+                    }
+                });
+            },
+        );
+    });
+}
+
+/// The regions of an image: the image, the number of the region, the region, and whether it is the image's first.
+#[inline(always)]
+fn of_image<T>(
+    all: &[Region<T>],
+    image: Option<usize>,
+) -> impl Iterator<Item = (Option<usize>, usize, &Region<T>, bool)> {
+    let mut is_first = true;
+    all.iter()
+        .enumerate()
+        .filter(move |(_, region)| region.image == image)
+        .map(move |(n, region)| (image, n, region, std::mem::take(&mut is_first)))
+}
+
+/// A few channels of images that are computed together.
+struct Channels {
+    /// The channels of an image.
+    all: usize,
+    first: usize,
+    count: usize,
+    images: usize,
+    /// Pixels of an image, and of a row.
+    plane: usize,
+    width: usize,
+}
+
+impl Channels {
+    #[inline(always)]
+    fn align<E: Pixel, const N: usize>(&self, x: &[E], target: &Shared<*mut E>, all: &[Region<Taps>], own: usize) {
+        let nothing = E::Wide::default();
+        let mut pixels = vec![[nothing; N]; self.plane];
+        let mut means = vec![[nothing; N]; own];
+        // Region by region of one image after the other, and first those without an image.
+        let images = std::iter::once(None).chain((0..self.images).map(Some));
+        for (image, n, region, is_first) in images.flat_map(|image| of_image(all, image)) {
+            // SAFETY: the bins of a region in these channels, which are no other piece's.
+            let to = unsafe {
+                std::slice::from_raw_parts_mut(target.get().add((n * self.all + self.first) * own), self.count * own)
+            };
+            let Some(image) = image else {
+                to.fill(E::default());
+                continue;
+            };
+            if is_first {
+                let x = &x[(image * self.all + self.first) * self.plane..][..self.count * self.plane];
+                gather(x, self.plane, self.count, 0, &mut pixels);
+            }
+            let mut bins = means.iter_mut();
+            for rows in &region.rows {
+                for (columns, mean) in region.columns.iter().zip(&mut bins) {
+                    *mean = [nothing; N];
+                    for (row, down) in rows {
+                        let (line, down) = (&pixels[row * self.width..][..self.width], E::Wide::nearest(*down));
+                        let mut sum = [nothing; N];
+                        for (column, right) in columns {
+                            let (pixel, right) = (&line[*column], E::Wide::nearest(*right));
+                            for lane in 0..N {
+                                sum[lane] = sum[lane] + pixel[lane] * right;
+                            }
+                        }
+                        for lane in 0..N {
+                            mean[lane] = mean[lane] + sum[lane] * down;
+                        }
+                    }
+                }
+            }
+            scatter(&means, self.count, 0, to);
+        }
+    }
+
+    #[inline(always)]
+    fn align_back<E: Pixel, const N: usize>(
+        &self,
+        grad: &[E],
+        target: &Shared<*mut E>,
+        all: &[Region<Taps>],
+        own: usize,
+    ) {
+        let nothing = E::Wide::default();
+        let mut sums = vec![[nothing; N]; self.plane];
+        let mut grads = vec![[nothing; N]; own];
+        for image in 0..self.images {
+            sums.fill([nothing; N]);
+            for (_, n, region, _) in of_image(all, Some(image)) {
+                gather(&grad[(n * self.all + self.first) * own..][..self.count * own], own, self.count, 0, &mut grads);
+                let mut bins = grads.iter();
+                for rows in &region.rows {
+                    for (columns, grad) in region.columns.iter().zip(&mut bins) {
+                        for (row, down) in rows {
+                            let (line, down) = (&mut sums[row * self.width..][..self.width], E::Wide::nearest(*down));
+                            for (column, right) in columns {
+                                let (sum, right) = (&mut line[*column], E::Wide::nearest(*right));
+                                for lane in 0..N {
+                                    sum[lane] = sum[lane] + grad[lane] * down * right;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            // SAFETY: the planes of these channels, which are no other piece's.
+            let to = unsafe {
+                let first = target.get().add((image * self.all + self.first) * self.plane);
+                std::slice::from_raw_parts_mut(first, self.count * self.plane)
+            };
+            scatter(&sums, self.count, 0, to);
+        }
+    }
+}
+
+/// [`align`] if each bin has channels of its own.
+#[expect(clippy::too_many_arguments, reason = "the parts of a call")]
+fn align_own<E: Pixel>(
+    kind: Regions,
+    images: &[usize],
+    first: &[E],
+    target: &Shared<*mut E>,
+    team: &dyn Team,
+    all: &[Region<Taps>],
+    columns: usize,
+    own: usize,
+) {
+    let (channels, width, plane) = (images[1], images[3], images[2] * images[3]);
+    let made = channels / own;
     if kind == Regions::Align {
         team.split(all.len(), &|n| {
             let (region, size) = (&all[n], made * own);
@@ -257,9 +423,8 @@ fn align<E: Pixel>(
             let to = unsafe { std::slice::from_raw_parts_mut(target.get().add(n * size), size) };
             to.fill(E::default());
             let Some(image) = region.image else { return };
-            for (at, to) in to.iter_mut().enumerate() {
-                let (channel, bin) = if own_channels { (at, at % own) } else { (at / own, at % own) };
-                let x = &first[(image * channels + channel) * plane..][..plane];
+            for (channel, to) in to.iter_mut().enumerate() {
+                let (x, bin) = (&first[(image * channels + channel) * plane..][..plane], channel % own);
                 let mut sum = E::Wide::default();
                 for (row, down) in &region.rows[bin / columns] {
                     let mut line = E::Wide::default();
@@ -278,19 +443,16 @@ fn align<E: Pixel>(
         for (n, region) in all.iter().enumerate() {
             let Some(image) = region.image else { continue };
             let sums = &mut sums[image * plane..(image + 1) * plane];
-            let bins = if own_channels { channel % own..channel % own + 1 } else { 0..own };
-            let source = if own_channels { channel / own } else { channel };
-            for bin in bins {
-                let grad = first[(n * made + source) * own + bin].widen();
-                for (row, down) in &region.rows[bin / columns] {
-                    let line = grad * E::Wide::nearest(*down);
-                    for (column, right) in &region.columns[bin % columns] {
-                        let sum = &mut sums[row * width + column];
-                        *sum = *sum + line * E::Wide::nearest(*right);
-                    }
+            let bin = channel % own;
+            let grad = first[n * channels + channel].widen();
+            for (row, down) in &region.rows[bin / columns] {
+                let line = grad * E::Wide::nearest(*down);
+                for (column, right) in &region.columns[bin % columns] {
+                    let sum = &mut sums[row * width + column];
+                    *sum = *sum + line * E::Wide::nearest(*right);
                 }
             }
         }
-        write(&target, &sums, channel, channels, plane);
+        write(target, &sums, channel, channels, plane);
     });
 }

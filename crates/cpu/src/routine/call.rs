@@ -124,6 +124,18 @@ impl Args<'_> {
         unsafe { std::slice::from_raw_parts_mut(self.io.outputs[0].cast(), count) }
     }
 
+    /// The bytes of the output.
+    #[expect(clippy::mut_from_ref, reason = "a routine takes its output once")]
+    pub(crate) fn output_bytes(&self) -> &mut [u8] {
+        let (dtype, shape) = &self.call.out;
+        let bytes = shape.size() * dtype.size();
+        if bytes == 0 {
+            return &mut [];
+        }
+        // SAFETY: as in `output`.
+        unsafe { std::slice::from_raw_parts_mut(self.io.outputs[0].cast(), bytes) }
+    }
+
     /// An immediate of the record.
     pub(crate) fn scalar(&self, n: usize) -> u64 {
         self.io.scalars[n]

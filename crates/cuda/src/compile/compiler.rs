@@ -1,4 +1,4 @@
-//! Units: texts on their way to kernels. A unit is compiled (or linked, if its text is PTX) in the background, or by whoever cannot go
+//! Units: sources on their way to kernels. A unit is compiled (or linked, if its source is PTX) in the background, or by whoever cannot go
 //! on without it.
 //!
 //! Invariant: asking for a unit never waits. Threads in the background exist only while there is something to compile, so
@@ -11,18 +11,63 @@ use super::nvrtc::TextCompiler;
 use crate::kernel_graph::KernelGraph;
 use crate::sys::{Context, Driver, Function, Module};
 use forerun_base::{Error, ErrorKind, Result};
+use forerun_ops::user_kernel::KernelSource;
 use std::collections::{HashMap, VecDeque};
+use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A text and, once it is compiled, its kernels.
+/// What a unit is known by: a text, and what else its machine code depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Source {
+    text: String,
+    language: Language,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Language {
+    Ptx,
+    /// Generated CUDA C.
+    Generated,
+    /// A user's CUDA C: the options, and the name of the function.
+    User {
+        options: Vec<String>,
+        function: String,
+    },
+}
+
+impl Source {
+    /// A user's source; without a function it can only be checked.
+    pub(crate) fn of_user(source: &KernelSource) -> Source {
+        let KernelSource { text, options, function } = source.clone();
+        Source { text, language: Language::User { options, function } }
+    }
+
+    fn is_ptx(&self) -> bool {
+        self.language == Language::Ptx
+    }
+
+    /// The name of the kernel in the machine code.
+    fn function(&self) -> &str {
+        match &self.language {
+            Language::Ptx | Language::Generated => "run",
+            Language::User { function, .. } => function,
+        }
+    }
+}
+
+impl From<String> for Source {
+    fn from(text: String) -> Source {
+        Source { text, language: Language::Generated }
+    }
+}
+
+/// A source and, once it is compiled, its kernel.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    /// CUDA C or PTX, which is what the unit is known by.
-    text: String,
-    is_ptx: bool,
+    source: Source,
     loaded: OnceLock<Result<Loaded>>,
     /// Held by the thread that loads it.
     loading: Mutex<()>,
@@ -62,8 +107,8 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Unit {
-    fn new(text: String, is_ptx: bool) -> Unit {
-        Unit { text, is_ptx, loaded: OnceLock::new(), loading: Mutex::default() }
+    fn new(source: Source) -> Unit {
+        Unit { source, loaded: OnceLock::new(), loading: Mutex::default() }
     }
 
     /// Whether its kernels can be launched at once.
@@ -116,7 +161,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub(crate) struct Compiler {
     shared: Arc<Shared>,
-    units: Mutex<HashMap<String, Arc<Unit>>>,
+    units: Mutex<HashMap<Source, Arc<Unit>>>,
     /// Threads that compile at once, at the most.
     most: usize,
 }
@@ -169,7 +214,7 @@ impl Queue {
         if self.stopped {
             return;
         }
-        let is_link = !matches!(&job, Job::Load(unit) if !unit.is_ptx);
+        let is_link = !matches!(&job, Job::Load(unit) if !unit.source.is_ptx());
         if is_link { self.links.push_back(job) } else { self.compilations.push_back(job) }
     }
 
@@ -202,14 +247,23 @@ impl Compiler {
         }
     }
 
-    /// The unit of a text in CUDA C; a new one is compiled in the background from now on.
-    pub(crate) fn unit(&self, text: String) -> Arc<Unit> {
-        self.put(text, false)
+    /// The unit of a source in CUDA C; a new one is compiled in the background from now on.
+    pub(crate) fn unit(&self, source: impl Into<Source>) -> Arc<Unit> {
+        self.put(source.into())
     }
 
     /// The unit of a text in PTX; a new one is linked in the background from now on.
     pub(crate) fn linked_unit(&self, text: String) -> Arc<Unit> {
-        self.put(text, true)
+        self.put(Source { text, language: Language::Ptx })
+    }
+
+    /// Compiles a source on this thread unless it is in the disk cache, so that its unit need not be.
+    pub(crate) fn check(&self, source: &Source) -> Result<()> {
+        match self.shared.image(source) {
+            Ok(_) => Ok(()),
+            Err(Failure::Broken(error)) => Err(error),
+            Err(Failure::Exits) => Err(Error::new(ErrorKind::Runtime, TOO_LATE)),
+        }
     }
 
     /// Links a text in the background for nothing but that later links are quick.
@@ -217,13 +271,13 @@ impl Compiler {
         self.queue(Job::FirstLink(text));
     }
 
-    fn put(&self, text: String, is_ptx: bool) -> Arc<Unit> {
+    fn put(&self, source: Source) -> Arc<Unit> {
         let mut units = self.units.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(unit) = units.get(&text) {
+        if let Some(unit) = units.get(&source) {
             return unit.clone();
         }
-        let unit = Arc::new(Unit::new(text.clone(), is_ptx));
-        units.insert(text, unit.clone());
+        let unit = Arc::new(Unit::new(source.clone()));
+        units.insert(source, unit.clone());
         drop(units);
         self.queue(Job::Load(unit.clone()));
         unit
@@ -316,12 +370,13 @@ impl Shared {
     }
 
     fn load(&self, unit: &Unit) -> std::result::Result<Loaded, Failure> {
-        let image = self.image(unit)?;
-        Ok(self.load_image(&image)?)
+        let image = self.image(&unit.source)?;
+        Ok(self.load_image(&image, unit.source.function())?)
     }
 
-    fn load_image(&self, image: &[u8]) -> Result<Loaded> {
+    fn load_image(&self, image: &[u8], function: &str) -> Result<Loaded> {
         let driver = self.driver;
+        let name = CString::new(function).map_err(|e| Error::new(ErrorKind::Value, e.to_string()))?;
         let mut module: Module = std::ptr::null_mut();
         // SAFETY: machine code that was made for this device; the module is never unloaded.
         unsafe {
@@ -330,24 +385,36 @@ impl Shared {
         }
         let mut run: Function = std::ptr::null_mut();
         // SAFETY: a loaded module and a name that ends.
-        let error = unsafe { (driver.module_function)(&mut run, module, c"run".as_ptr()) };
-        driver.check(error, "cuModuleGetFunction").map(|()| Loaded { run, graph: Mutex::default() })
+        let error = unsafe { (driver.module_function)(&mut run, module, name.as_ptr()) };
+        driver
+            .check(error, &format!("cuModuleGetFunction {function}"))
+            .map(|()| Loaded { run, graph: Mutex::default() })
     }
 
-    /// The machine code of a unit: kept from before, linked or compiled.
-    fn image(&self, unit: &Unit) -> std::result::Result<Vec<u8>, Failure> {
+    /// The machine code of a source: kept from before, linked or compiled.
+    fn image(&self, source: &Source) -> std::result::Result<Vec<u8>, Failure> {
         let nvrtc = || self.nvrtc.get_or_init(|| self.open()).as_ref().map_err(String::clone);
-        let stamp = if unit.is_ptx { format!("{} {}", self.arch, self.linker.stamp()) } else { nvrtc()?.stamp() };
-        let key = format!("{stamp}\n{}", unit.text);
+        let stamp = match &source.language {
+            Language::Ptx => format!("{} {}", self.arch, self.linker.stamp()),
+            Language::Generated => nvrtc()?.stamp(),
+            Language::User { options, .. } => nvrtc()?.user_stamp(options),
+        };
+        let key = format!("{stamp}\n{}", source.text);
         if let Some(image) = self.cache.load(&key) {
             self.found.fetch_add(1, Ordering::Relaxed);
             return Ok(image);
         }
-        let image = if unit.is_ptx {
-            self.link(&unit.text)?
-        } else {
-            let _guard = self.compiling.enter().ok_or(Failure::Exits)?;
-            nvrtc()?.compile(&unit.text)?
+        let compiling = || self.compiling.enter().ok_or(Failure::Exits);
+        let image = match &source.language {
+            Language::Ptx => self.link(&source.text)?,
+            Language::Generated => {
+                let _guard = compiling()?;
+                nvrtc()?.compile(&source.text)?
+            }
+            Language::User { options, .. } => {
+                let _guard = compiling()?;
+                nvrtc()?.compile_user(&source.text, options)?
+            }
         };
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.cache.store(&key, &image);
@@ -363,12 +430,29 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
+    fn source(text: &str, is_ptx: bool) -> Source {
+        Source { text: text.to_owned(), language: if is_ptx { Language::Ptx } else { Language::Generated } }
+    }
+
+    #[test]
+    fn a_users_source_is_known_by_its_options_and_function() {
+        let made = |options: &[&str], function: &str| {
+            let options = options.iter().map(|option| (*option).to_owned()).collect();
+            Source::of_user(&KernelSource { text: "text".to_owned(), options, function: function.to_owned() })
+        };
+        assert_eq!(made(&["-a"], "f").function(), "f");
+        assert_eq!(Source::from("text".to_owned()).function(), "run");
+        let all = [made(&[], "f"), made(&[], "g"), made(&["-a"], "f"), Source::from("text".to_owned())];
+        assert_eq!(HashSet::from(all).len(), 4);
+    }
 
     #[test]
     fn links_go_first() {
-        let unit = |text: &str, is_ptx| Job::Load(Arc::new(Unit::new(text.to_owned(), is_ptx)));
+        let unit = |text: &str, is_ptx| Job::Load(Arc::new(Unit::new(source(text, is_ptx))));
         let name = |job| match job {
-            Job::Load(unit) => unit.text.clone(),
+            Job::Load(unit) => unit.source.text.clone(),
             Job::FirstLink(text) => text,
         };
         let mut queue = Queue::default();
@@ -386,13 +470,13 @@ mod tests {
     /// A background thread that the exit overtakes must not fail the unit for the thread that still compiles.
     #[test]
     fn a_unit_that_one_thread_may_not_load_is_loaded_by_another() {
-        let unit = Unit::new(String::new(), true);
+        let unit = Unit::new(source("", true));
         let refused = unit.get_or_load(|| Err(Failure::Exits)).map(drop).unwrap_err().to_string();
         assert!(refused.contains("not compiled yet, and the process exits"), "{refused}");
         let made = || Ok(Loaded { run: std::ptr::without_provenance_mut(8), graph: Mutex::default() });
         assert_eq!(unit.get_or_load(made).unwrap().run.addr(), 8);
         assert_eq!(unit.get_or_load(|| Err(Failure::Exits)).unwrap().run.addr(), 8, "it stays loaded");
-        let broken = Unit::new(String::new(), true);
+        let broken = Unit::new(source("", true));
         let error = || Err(Failure::from("what the compiler says".to_owned()));
         assert!(broken.get_or_load(error).is_err());
         let error = broken.get_or_load(made).map(drop).unwrap_err().to_string();

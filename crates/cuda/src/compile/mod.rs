@@ -7,5 +7,5 @@ mod link;
 mod nvrtc;
 
 pub use compiler::Counts;
-pub(crate) use compiler::{Compiler, Unit};
+pub(crate) use compiler::{Compiler, Source, Unit};
 pub use nvrtc::TextCompiler;

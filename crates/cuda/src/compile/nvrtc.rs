@@ -6,6 +6,9 @@ use std::ffi::{CString, c_char};
 /// The compiler options. Contraction is off, so that products and sums round as on the host.
 const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
+/// The options of a user's source, before the user's own.
+const USER_OPTIONS: [&str; 1] = ["--std=c++17"];
+
 /// An option that shortens compilation, and the first release with it: it omits the declarations of textures and the
 /// run-time library. (`--Ofast-compile=min` would save more, but changes bits of powers and signs of NaN; results must
 /// not depend on which kernel runs.)
@@ -36,8 +39,16 @@ impl TextCompiler {
 
     /// Everything besides the source that the machine code depends on.
     pub fn stamp(&self) -> String {
-        let options: Vec<&str> = self.options().collect();
-        format!("{} {}.{} {}", self.arch, self.version.0, self.version.1, options.join(" "))
+        self.stamp_with(&self.options().collect::<Vec<_>>().join(" "))
+    }
+
+    /// The same for a user's source with options.
+    pub(super) fn user_stamp(&self, options: &[String]) -> String {
+        self.stamp_with(&format!("user {options:?}"))
+    }
+
+    fn stamp_with(&self, options: &str) -> String {
+        format!("{} {}.{} {options}", self.arch, self.version.0, self.version.1)
     }
 
     /// The release of the library.
@@ -47,9 +58,18 @@ impl TextCompiler {
 
     /// Compiles a source; the error is the compiler's log.
     pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
+        self.compile_with(text, self.options().map(str::to_owned))
+    }
+
+    /// Compiles a user's source with its own options; the error is the compiler's log.
+    pub fn compile_user(&self, text: &str, options: &[String]) -> Result<Vec<u8>, String> {
+        self.compile_with(text, USER_OPTIONS.map(str::to_owned).into_iter().chain(options.iter().cloned()))
+    }
+
+    fn compile_with(&self, text: &str, given: impl Iterator<Item = String>) -> Result<Vec<u8>, String> {
         let source = CString::new(text).map_err(|e| e.to_string())?;
         let mut options = vec![format!("--gpu-architecture={}", self.arch)];
-        options.extend(self.options().map(str::to_owned));
+        options.extend(given);
         let options: Vec<CString> = options.into_iter().filter_map(|option| CString::new(option).ok()).collect();
         let addresses: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut program: NvrtcProgram = std::ptr::null_mut();

@@ -11,6 +11,7 @@ pub(crate) mod scan;
 pub(crate) mod scattering;
 pub(crate) mod search;
 pub(crate) mod unique;
+pub(crate) mod user_kernel;
 
 crate::run::kernels! {
     AxisIndexing
@@ -24,4 +25,5 @@ crate::run::kernels! {
     Scattering
     Search
     Unique
+    UserKernel
 }

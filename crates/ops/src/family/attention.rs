@@ -1,10 +1,13 @@
 //! Scaled dot-product attention, `softmax(scale q k' + mask) v`, without storing all scores.
 
 use crate::gradient::Needs;
-use crate::routine::{Attributes, Family, Flows, Given, GradientBuilder, attributes, family, invalid, mistyped};
+use crate::routine::{
+    Attributes, Family, Flows, Given, GradientBuilder, GradientOperand, attributes, family, invalid, mistyped,
+};
 use crate::samples::{Input, Sample, call, x};
+use crate::{Point, ReduceKind};
 use forerun_base::DType::{F32, F64, I32};
-use forerun_base::{Result, Shape};
+use forerun_base::{Result, Scalar, Shape};
 use std::ops::Range;
 
 family! {
@@ -96,6 +99,53 @@ impl AttentionExtents {
     }
 }
 
+/// The gradients as ops with gradients of any order, which store all scores.
+fn composed<B: GradientBuilder>(b: &B, e: &AttentionExtents, how: &Scores) -> Flows<B> {
+    let [stack, queries, keys, values] = [e.stack, e.queries, e.keys, e.values].map(|extent| extent as isize);
+    let (q, k, v) = (b.input(0), b.input(1), b.input(2));
+    let number = |value: f64| GradientOperand::Number(Scalar::Float(value));
+    let scaled = |x: &B::Value| b.pointwise(Point::Multiply, &[x.into(), number(how.scale)]);
+    let mut scores = scaled(&b.matmul(q, &b.swap_last(k)?)?)?;
+    if e.masks > 0 {
+        let masks = e.masks as isize;
+        let mask = b.reshape(b.input(3), &[masks, 1, e.mask_rows as isize, keys])?;
+        let sum = b.plus(&b.reshape(&scores, &[masks, stack / masks, queries, keys])?, &mask)?;
+        scores = b.reshape(&sum, &[stack, queries, keys])?;
+    }
+    if how.causal {
+        let rows = b.reshape(&b.arange(0, e.queries as i64)?, &[queries, 1])?;
+        let seen = b.binary(Point::LessEqual, &b.arange(0, e.keys as i64)?, &rows)?;
+        scores = b.pointwise(Point::Where, &[(&seen).into(), (&scores).into(), number(f64::NEG_INFINITY)])?;
+    }
+    // The sum of a query that sees no key is infinite, and so are its scores: its weights are zeros.
+    let sums = b.slice(b.output(), 0, Some(e.sums().start as isize), Some(e.sums().end as isize), 1)?;
+    let sums = b.reshape(&sums, &[stack, queries, 1])?;
+    let known = b.pointwise(Point::IsFinite, &[(&sums).into()])?;
+    let sums = b.pointwise(Point::Where, &[(&known).into(), (&sums).into(), number(0.0)])?;
+    let weights = b.pointwise(Point::Exp, &[(&b.minus(&scores, &sums)?).into()])?;
+    let (flow, sums_flow) = (b.grad_range(e.results())?, b.grad_range(e.sums())?);
+    let mut slope = match &sums_flow {
+        Some(flow) => b.reshape(flow, &[stack, queries, 1])?,
+        None => b.full(&Shape::of(&[e.stack, e.queries, 1]), 0, b.describe(q).0)?,
+    };
+    let mut values_flow = None;
+    if let Some(flow) = flow {
+        let flow = b.reshape(&flow, &[stack, queries, values])?;
+        values_flow = b.if_wanted(2, || b.matmul(&b.swap_last(&weights)?, &flow))?;
+        let back = b.matmul(&flow, &b.swap_last(v)?)?;
+        let mean = b.reduce(ReduceKind::Sum, &b.times(&weights, &back)?, &[-1], true)?;
+        slope = b.plus(&slope, &b.minus(&back, &mean)?)?;
+    }
+    let slope = scaled(&b.times(&weights, &slope)?)?;
+    let values_flow = match values_flow {
+        None => b.if_wanted(2, || b.full(&b.shape(v), 0, b.describe(v).0))?,
+        some => some,
+    };
+    let queries_flow = b.if_wanted(0, || b.matmul(&slope, k))?;
+    let keys_flow = b.if_wanted(1, || b.matmul(&b.swap_last(&slope)?, q))?;
+    Ok(vec![queries_flow, keys_flow, values_flow, None])
+}
+
 impl Family for Attention {
     fn infer(self, given: &[Given], attributes: &[i64]) -> Result<Given> {
         Scores::read(attributes)?;
@@ -137,12 +187,13 @@ impl Family for Attention {
 
     fn gradient<B: GradientBuilder>(self, b: &B, attributes: &[i64]) -> Flows<B> {
         if self == Attention::Backward {
-            return invalid(
-                "attention_back: fused attention has no second derivative; compose it of products and softmax",
-            );
+            return invalid("it has no gradient: a recorded gradient of attention is composed of other ops");
         }
         let given: Vec<Given> = (0..4).map(|i| b.given(i)).collect();
         let e = AttentionExtents::of(&given)?;
+        if b.is_recording() {
+            return composed(b, &e, &Scores::read(attributes)?);
+        }
         let part = |range: Range<usize>| match b.grad_range(range)? {
             Some(flow) => Ok(flow),
             None => b.full(&Shape::of(&[0]), 0, given[0].0),

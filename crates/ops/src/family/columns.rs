@@ -98,6 +98,10 @@ fn windows(planes: usize, extents: &[usize], how: &Patches) -> Result<PatchGeome
         made.input[at] = *extent;
         made.output[at] = (padded - reach) / made.stride[at] + 1;
     }
+    let product = |extents: &[usize]| extents.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
+    if product(&made.kernel).and_then(|taps| taps.checked_mul(product(&made.output)?)).is_none() {
+        return invalid(format!("windows of extents {:?} at {:?} places are too many", made.kernel, made.output));
+    }
     Ok(made)
 }
 
@@ -143,7 +147,7 @@ impl Family for Columns {
         let geometry = self.geometry(&given[0], &how)?;
         let taps: usize = geometry.kernel.iter().product();
         let dims = match self {
-            Columns::Gather => vec![shape[0], shape[1] * taps, geometry.output.iter().product()],
+            Columns::Gather => vec![shape[0], shape[1].saturating_mul(taps), geometry.output.iter().product()],
             Columns::Add => {
                 let spatial = how.extents.iter().map(|extent| *extent as usize);
                 [shape[0], shape[1] / taps].into_iter().chain(spatial).collect()

@@ -166,7 +166,10 @@ impl Convolution {
             Convolution::Weight => (cb, ca, sb, Some(sa), extents),
         };
         if channels % groups != 0 || filters % groups != 0 {
-            return invalid(format!("{groups} groups do not divide {channels} channels and {filters} filters"));
+            return invalid(format!(
+                "{groups} groups do not divide {channels} channels and {filters} filters: {} and {}",
+                given[0].1, given[1].1
+            ));
         }
         let fits = match self {
             Convolution::Forward => cb * groups == ca,

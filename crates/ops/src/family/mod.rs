@@ -25,6 +25,7 @@ pub mod scan;
 pub mod scattering;
 pub mod search;
 pub mod unique;
+pub mod user_kernel;
 
 pub use attention::Attention;
 pub use axis_indexing::AxisIndexing;
@@ -51,6 +52,7 @@ pub use scan::Scan;
 pub use scattering::Scattering;
 pub use search::Search;
 pub use unique::Unique;
+pub use user_kernel::UserKernel;
 
 crate::routine::families! {
     Attention
@@ -78,4 +80,5 @@ crate::routine::families! {
     Scattering
     Search
     Unique
+    UserKernel
 }

@@ -69,11 +69,18 @@ attributes! {
     }
 }
 
+/// The largest number of bins along an axis, so that their products do not overflow.
+const MOST_BINS: i64 = 1 << 16;
+/// The largest number of samples in a bin along an axis: each is visited.
+const MOST_SAMPLES: i64 = 1 << 10;
+
 /// The rows and columns of bins.
 pub fn bins(list: &[i64]) -> Result<(usize, usize)> {
     match list {
-        [rows, columns] if *rows > 0 && *columns > 0 => Ok((*rows as usize, *columns as usize)),
-        _ => invalid(format!("bins must be two positive numbers, got {list:?}")),
+        [rows, columns] if (1..=MOST_BINS).contains(rows) && (1..=MOST_BINS).contains(columns) => {
+            Ok((*rows as usize, *columns as usize))
+        }
+        _ => invalid(format!("bins must be two numbers from 1 to {MOST_BINS}, got {list:?}")),
     }
 }
 
@@ -92,9 +99,12 @@ fn regions(images: &Given, boxes: &Given) -> Result<usize> {
 /// The channels of the result of `roi_align` for images of so many channels, or the other way round.
 fn channels(count: usize, grid: &Grid, back: bool) -> Result<usize> {
     let (rows, columns) = bins(&grid.bins)?;
+    if grid.samples > MOST_SAMPLES {
+        return invalid(format!("samples must be at most {MOST_SAMPLES}, got {}", grid.samples));
+    }
     match grid.own_channels {
         false => Ok(count),
-        true if back => Ok(count * rows * columns),
+        true if back => Ok(count.saturating_mul(rows * columns)),
         true if count.is_multiple_of(rows * columns) => Ok(count / (rows * columns)),
         true => invalid(format!("{count} channels cannot be divided among {rows} x {columns} bins")),
     }
@@ -255,7 +265,7 @@ impl Family for Regions {
         all.push(back.of([F32]).fails(format!("roi_align_back: {bad}")));
         let text = "roi_pool: needs boxes of shape (regions, 4), got (6,) images and (6, 3) boxes";
         all.push(pool("roi_pool", 2, 3, 1.0).on(tied(at([6], 2), x([6, 3]))).of([F32]).fails(text));
-        let text = "roi_pool: bins must be two positive numbers, got [0, 3]";
+        let text = "roi_pool: bins must be two numbers from 1 to 65536, got [0, 3]";
         all.push(pool("roi_pool", 0, 3, 1.0).on(tied(at([6], 2), x([6, 4]))).of([F32]).fails(text));
         let text = "roi_pool: scale must be a positive number, got -1";
         all.push(pool("roi_pool", 2, 3, -1.0).on(tied(at([6], 2), x([6, 4]))).of([F32]).fails(text));

@@ -53,6 +53,14 @@ fn places(images: &Shape, places: &Shape) -> Result<usize> {
     }
 }
 
+/// Checks that 32 bits can number the pixels of an image.
+fn pixels(rows: usize, columns: usize) -> Result<()> {
+    if rows.saturating_mul(columns) <= u32::MAX as usize {
+        return Ok(());
+    }
+    invalid(format!("images of {rows} x {columns} pixels are too large"))
+}
+
 fn images(shape: &Shape, name: &str, rank: usize) -> Result<()> {
     if shape.rank() == rank {
         return Ok(());
@@ -73,6 +81,7 @@ impl Family for Sampling {
         let dims = match self {
             Sampling::Sample => {
                 images(shape, "data", 4)?;
+                pixels(shape[2], shape[3])?;
                 vec![shape[0], shape[1], places(shape, &given[1].1)?]
             }
             Sampling::Spread => {
@@ -84,6 +93,7 @@ impl Family for Sampling {
                 if rows < 0 || columns < 0 {
                     return invalid(format!("extents must not be negative, got {extents:?}"));
                 }
+                pixels(rows as usize, columns as usize)?;
                 if places(shape, &given[1].1)? != shape[2] {
                     return invalid(format!("a gradient of shape {shape} does not fit places of shape {}", given[1].1));
                 }
@@ -92,6 +102,7 @@ impl Family for Sampling {
             Sampling::Slopes => {
                 let data = &given[1].1;
                 images(data, "data", 4)?;
+                pixels(data[2], data[3])?;
                 let count = places(data, &given[2].1)?;
                 if shape[..] != [data[0], data[1], count] {
                     return invalid(format!("a gradient of shape {shape} does not fit {count} places in {data}"));

@@ -52,6 +52,9 @@ pub trait GradientBuilder {
     fn grad_range(&self, range: Range<usize>) -> Result<Option<Self::Value>>;
     /// Whether the gradient of input `i` is wanted.
     fn wants(&self, i: usize) -> bool;
+    /// Whether the gradients will be differentiated themselves. A routine whose backward pass has no gradient is then composed of ops
+    /// that have one.
+    fn is_recording(&self) -> bool;
     /// Dtype and shape of input `i` of the recorded call, whether declared or not.
     fn given(&self, i: usize) -> Given;
     /// Dtype and shape of a value.
