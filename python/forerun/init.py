@@ -167,9 +167,9 @@ class Initializer:
         if own:
             create(own)._init_weight(name, data)
         elif name.endswith(("bias", "beta", "running_mean", "moving_mean")):
-            data[:] = 0
+            data[...] = 0
         elif name.endswith(("gamma", "running_var", "moving_var")):
-            data[:] = 1
+            data[...] = 1
         else:
             self._init_weight(name, data)
 
@@ -198,7 +198,7 @@ class Zero(Initializer):
     """
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        data[:] = 0
+        data[...] = 0
 
 
 @register
@@ -213,7 +213,7 @@ class One(Initializer):
     """
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        data[:] = 1
+        data[...] = 1
 
 
 @register
@@ -232,7 +232,7 @@ class Constant(Initializer):
         self.value = value
 
     def _init_weight(self, name: str, data: ndarray) -> None:
-        data[:] = self.value
+        data[...] = self.value
 
 
 @register
@@ -561,7 +561,7 @@ class Load(Initializer):
 
     def _init_weight(self, name: str, data: ndarray) -> None:
         if name in self.param:
-            data[:] = self.param[name]
+            data[...] = self.param[name]
         elif self.default_init is not None:
             self.default_init(name, data)
         else:

@@ -375,7 +375,7 @@ class Parameter:
         self.shape = given.shape
         if self._data:
             for array in self._data:
-                array[:] = given
+                array[...] = given
         elif self._waiting is not None:
             self._waiting = (Filled(given), self._waiting[1])
             self._fill()
@@ -393,7 +393,7 @@ class Parameter:
         """Set the gradients to zero."""
         for array in self._data:
             if array.grad is not None:
-                array.grad[:] = 0
+                array.grad[...] = 0
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of the arrays and of their gradients."""
