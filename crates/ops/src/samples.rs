@@ -496,7 +496,7 @@ mod tests {
     fn every_row_has_samples_and_every_sample_a_row() {
         let all = samples();
         // A user's kernel runs on a GPU only, so no sample of it has a value on every device.
-        for name in names().filter(|name| *name != "user_kernel") {
+        for name in names().filter(|name| !["user_kernel", "user_kernel_packed"].contains(name)) {
             assert!(all.iter().any(|s| s.op == name && s.error.is_none()), "{name} has no sample");
         }
         for sample in &all {
