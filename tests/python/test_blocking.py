@@ -96,6 +96,10 @@ def array(*shape: int) -> np.ndarray:
     return np.ones(shape)
 
 
+def whole(*shape: int) -> np.ndarray:
+    return np.ones(shape, dtype="int32")
+
+
 # Calls that no_sync rejects: at least one for each name that waits.
 def saved(call: Callable[[str], object]) -> Callable[[pathlib.Path], object]:
     return lambda path: call(str(path / "file"))
@@ -419,6 +423,10 @@ OWN: dict[str, Callable[[], object]] = {
     "npx.multibox_target": lambda: npx.multibox_target(array(1, 3, 4), array(1, 2, 5), array(1, 2, 3)),
     "npx.roi_align": lambda: npx.roi_align(array(2, 1, 3, 3), array(2, 5), 2, 1.0),
     "npx.roi_pooling": lambda: npx.roi_pooling(array(2, 1, 3, 3), array(2, 5), 2, 1.0),
+    "npx.sldwin_atten_context": lambda: npx.sldwin_atten_context(array(1, 3, 2, 3), array(1, 3, 2, 4), whole(2), 1),
+    "npx.sldwin_atten_mask_like": lambda: npx.sldwin_atten_mask_like(array(1, 3, 2, 3), whole(2), whole(1), 1),
+    "npx.sldwin_atten_score": lambda: npx.sldwin_atten_score(array(1, 3, 2, 4), array(1, 3, 2, 4), whole(2), 1),
+    "npx.sync_batch_norm": lambda: npx.sync_batch_norm(array(3, 3), array(3), array(3), array(3), array(3)),
     "npx.interleaved_matmul_encdec_qk": lambda: npx.interleaved_matmul_encdec_qk(array(3, 1, 2), array(3, 1, 4), 1),
     "npx.interleaved_matmul_encdec_valatt": lambda: npx.interleaved_matmul_encdec_valatt(
         array(3, 1, 4), array(1, 3, 3), 1

@@ -172,7 +172,7 @@ def assert_almost_equal(
     Traceback (most recent call last):
         ...
     AssertionError: 1 of 2 elements differ by more than rtol=1e-04, atol=0.001
-      (1,): a = 1.0, b = 2.0, 832.6 times the tolerance
+      (1,): a = 1.0, b = 2, 833.3 times the tolerance
     """
     rtol, atol = get_tols(a, b, rtol, atol)
     a, b = host(a), host(b)

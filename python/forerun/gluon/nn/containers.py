@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -187,16 +186,19 @@ class HybridLambda(HybridBlock):
     def __init__(self, function: str | Callable[..., Any], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._function: Callable[..., Any]
+        self._takes_functions = False
         if isinstance(function, str):
-            named = _named(function)
-            self._function = named
+            self._function = _named(function)
             self._title = function
         else:
-            self._function = functools.partial(function, F) if _takes_functions(function) else function
+            self._function = function
+            self._takes_functions = _takes_functions(function)
             self._title = getattr(function, "__name__", type(function).__name__)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """Call the function."""
+        if self._takes_functions:
+            return self._function(F, *inputs, **named)
         return self._function(*inputs, **named)
 
     def __repr__(self) -> str:

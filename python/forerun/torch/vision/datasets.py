@@ -6,6 +6,7 @@ Images are NumPy arrays (height, width) or (height, width, channels) until a tra
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ class _Published(VisionDataset):
         from forerun.gluon.data import vision
 
         self.train = train
-        folder = os.path.join(os.path.expanduser(os.fspath(root)), *self._folders)
+        folder = str(pathlib.Path(root).expanduser().joinpath(*self._folders))
         read = getattr(vision, self._reader)(root=folder, train=train, **self._options)
         pixels = read._data.asnumpy()
         self.data = pixels[..., 0] if pixels.shape[-1] == 1 else pixels
