@@ -2,13 +2,15 @@
 
 Usage::
 
-    python tests/conformance/mxnet_suite.py SUITE [--out docs/conformance] [--limit 30] [--outcomes FOLDER] [FILE ...]
+    python tests/conformance/mxnet_suite.py SUITE [--out docs/conformance] [--limit 30] [--jobs 1] [--seconds S]
+        [--outcomes FOLDER] [FILE ...]
 
 SUITE is a checkout of apache/mxnet (its folder ``tests/python`` and ``conftest.py`` suffice). The interpreter must have
-forerun, pytest, scipy and the other requirements of the tests. Each file runs in its own process, each test with a time
-limit; a process that ends early is started again with the remaining tests. Skipped tests, and tests that exceed the
-limit, count as failed. ``--outcomes`` keeps the outcomes per file in that folder; without FILE all files of the list
-below run, and with FILE only those, and the outcomes of the others are read from that folder.
+forerun, pytest, scipy and the other requirements of the tests. Each process runs a part of a file, ``--jobs`` processes
+at a time, and each test has a time limit; a process that ends early is started again with the remaining tests. Skipped
+tests, tests that exceed the limit, and tests not reached within ``--seconds`` count as failed. ``--outcomes`` keeps the
+outcomes per file in that folder; without FILE all files of the list below run, and with FILE only those, and the
+outcomes of the others are read from that folder.
 """
 
 from __future__ import annotations
@@ -22,6 +24,14 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+# The outcome and the reason of each test.
+Results = dict[str, tuple[str, str]]
+_PREFIX = "tests/python/unittest/"
+# How many tests a process is given.
+_PART = 100
 
 # The files of engine, exceptions, autograd, arrays, numpy ops, gluon, rnn, loss, metric, optimizer, trainer, data and
 # profiler. Symbols, the key-value store, sparse arrays and tests of the C interface are left out.
@@ -37,57 +47,78 @@ FILES = (
 )  # fmt: skip
 
 
-def run(suite: pathlib.Path, name: str, limit: int, outcomes: pathlib.Path) -> None:
-    """Run a file and write the outcome of each test."""
-    folder = suite / "tests" / "python" / "unittest"
-    here = pathlib.Path(__file__).resolve().parent
-    paths = [str(here), *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "as_mxnet", "-p", "no:cacheprovider", "-c", os.devnull,
-        f"--rootdir={suite.resolve()}", f"--limit={limit}", "--tb=short", "-W", "ignore",
-    ]  # fmt: skip
-    listed = subprocess.run(
-        [*command, "--collect-only", f"{name}.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    prefix = f"tests/python/unittest/{name}.py::"
-    tests = [line for line in listed.stdout.splitlines() if line.startswith(prefix)]
-    results: dict[str, tuple[str, str]] = {}
-    if not tests:
+class Suite:
+    """A checkout of MXNet's tests, and how to run them."""
+
+    def __init__(self, folder: pathlib.Path, limit: int, until: float) -> None:
+        here = pathlib.Path(__file__).resolve().parent
+        paths = [str(here), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        self.folder = folder / "tests" / "python" / "unittest"
+        self.until = until
+        self.command = [
+            sys.executable, "-m", "pytest", "-q", "-p", "as_mxnet", "-p", "no:cacheprovider", "-c", os.devnull,
+            f"--rootdir={folder.resolve()}", f"--limit={limit}", "--tb=short", "-W", "ignore",
+        ]  # fmt: skip
+
+    def tests(self, name: str) -> tuple[list[str], str]:
+        """Return the tests of a file, and why there are none."""
+        listed = subprocess.run(
+            [*self.command, "--collect-only", f"{name}.py"],
+            cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        tests = [line for line in listed.stdout.splitlines() if line.startswith(f"{_PREFIX}{name}.py::")]
         reason = next((line[2:] for line in listed.stdout.splitlines() if line.startswith("E ")), listed.stdout[-500:])
-        results[prefix + "(collection)"] = ("failed", reason.strip())
-    left = tests
-    while left:
-        with tempfile.TemporaryDirectory() as scratch:
-            notes = pathlib.Path(scratch) / "notes"
-            notes.touch()
-            names = pathlib.Path(scratch) / "names"
-            names.write_text("".join(test.removeprefix("tests/python/unittest/") + "\n" for test in left))
-            environment = {
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(paths),
-                "MXNET_SUITE_OUTCOMES": str(notes),
-                "MXNET_HOME": scratch,
-            }
-            arguments = [f"{name}.py"] if len(left) == len(tests) else [f"@{names}"]
-            ended = subprocess.run(
-                [*command, *arguments],
-                cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-            )  # fmt: skip
-            last = _read(notes, results)
-        if last is not None:
-            results[last] = ("failed", f"the process ended with status {ended.returncode} during the test")
-        done = [test for test in left if test in results]
-        if not done:
-            results |= {test: ("failed", f"the process ended with status {ended.returncode}") for test in left}
-        left = [test for test in left if test not in results]
+        return tests, reason.strip()
+
+    def run(self, tests: list[str]) -> Results:
+        """Run tests one after another; a process that ends early is started again with the remaining ones."""
+        results: Results = {}
+        left = tests
+        while left and time.monotonic() < self.until:
+            with tempfile.TemporaryDirectory() as scratch:
+                notes = pathlib.Path(scratch) / "notes"
+                notes.touch()
+                names = pathlib.Path(scratch) / "names"
+                names.write_text("".join(test.removeprefix(_PREFIX) + "\n" for test in left))
+                environment = {**self.environment, "MXNET_SUITE_OUTCOMES": str(notes), "MXNET_HOME": scratch}
+                try:
+                    status = subprocess.run(
+                        [*self.command, f"@{names}"],
+                        cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        check=False, timeout=max(1.0, self.until - time.monotonic()),
+                    ).returncode  # fmt: skip
+                except subprocess.TimeoutExpired:
+                    _read(notes, results)
+                    break
+                last = _read(notes, results)
+            if last is not None:
+                results[last] = ("failed", f"the process ended with status {status} during the test")
+            if not any(test in results for test in left):
+                results |= {test: ("failed", f"the process ended with status {status}") for test in left}
+            left = [test for test in left if test not in results]
+        return results | {
+            test: ("failed", "not run: the time for all tests was over") for test in left if test not in results
+        }
+
+
+def run(suite: Suite, names: list[str], jobs: int, outcomes: pathlib.Path) -> None:
+    """Run files, several processes at a time, and write the outcome of each test."""
     outcomes.mkdir(parents=True, exist_ok=True)
-    (outcomes / f"{name}.json").write_text(json.dumps(results, indent=1))
+    with ThreadPoolExecutor(jobs) as pool:
+        listed = dict(zip(names, pool.map(suite.tests, names), strict=True))
+        parts = {
+            name: [pool.submit(suite.run, tests[i : i + _PART]) for i in range(0, len(tests), _PART)]
+            for name, (tests, _) in listed.items()
+        }
+        for name, (tests, reason) in listed.items():
+            results: Results = {} if tests else {f"{_PREFIX}{name}.py::(collection)": ("failed", reason)}
+            for part in parts[name]:
+                results |= part.result()
+            (outcomes / f"{name}.json").write_text(json.dumps(results, indent=1))
 
 
-def _read(notes: pathlib.Path, results: dict[str, tuple[str, str]]) -> str | None:
+def _read(notes: pathlib.Path, results: Results) -> str | None:
     """Read the notes of a process; return the test that it was in when it ended, if any."""
     running = None
     for line in notes.read_text().splitlines():
@@ -121,7 +152,7 @@ def grouped(failures: dict[str, str]) -> list[str]:
 
 def report(outcomes: pathlib.Path, limit: int) -> tuple[str, float]:
     """Write the table and the failures; return them with the share of tests that pass."""
-    results: dict[str, dict[str, tuple[str, str]]] = {}
+    results: dict[str, Results] = {}
     for name in FILES:
         path = outcomes / f"{name}.json"
         if path.exists():
@@ -173,12 +204,14 @@ def main() -> int:
     parser.add_argument("files", nargs="*", default=[])
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--limit", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1e6)
     parser.add_argument("--outcomes", type=pathlib.Path)
     args = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as scratch:
         outcomes = (args.outcomes or pathlib.Path(scratch)).resolve()
-        for name in args.files or FILES:
-            run(args.suite.resolve(), name.removesuffix(".py"), args.limit, outcomes)
+        suite = Suite(args.suite.resolve(), args.limit, time.monotonic() + args.seconds)
+        run(suite, [name.removesuffix(".py") for name in args.files or FILES], args.jobs, outcomes)
         text, share = report(outcomes, args.limit)
     print(text)
     if args.out:
