@@ -29,14 +29,16 @@ import book_data
 from book_section import cells
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Sections with a home folder of their own: those that scale images to 224 or 96 pixels take few images, and one counts
-# on the size of the test set.
+# Sections with a home folder of their own: those whose networks need many operations per image take few images, and
+# one counts on the size of the test set.
 HOMES = {
     "geometry-linear-algebraic-ops": "full",
     **dict.fromkeys(
-        ("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design", "multiple-gpus-concise"), "small"
+        "alexnet vgg nin googlenet resnet densenet cnn-design multiple-gpus-concise image-augmentation".split(), "small"
     ),
 }
+
+UNJUDGED = ("val", "test", "discriminator", "generator")
 
 
 def chapters(mirror: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]:
@@ -124,12 +126,12 @@ def falls(series: list[float]) -> bool:
 def losses(report: dict[str, Any]) -> str:
     """Describe the losses: where each begins and ends, and which do not fall.
 
-    Losses of validation may rise, because the data sets are small.
+    Losses of validation may rise, because the data sets are small, and so may those of opponents.
     """
     found = []
     for label, series in report["losses"].items():
         if len(series) > 1:
-            well = label.startswith("val") or falls(series)
+            well = label.startswith(UNJUDGED) or falls(series)
             found.append(f"{label} {series[0]:.3g} → {series[-1]:.3g}" + ("" if well else " **does not fall**"))
     return "; ".join(found[:6]) + (f"; {len(found) - 6} more" if len(found) > 6 else "")
 

@@ -19,6 +19,8 @@ from typing import Any
 
 FENCE = re.compile(r"^```\{\.python \.input[^}]*\}\n(.*?)^```\s*$", re.S | re.M)
 TABS = re.compile(r"(?:#\s*@tab|%%tab)\s+([\w, ]+)")
+# Labels of the losses in the book's plots.
+LOSS = re.compile("loss|ppl|RMSE|mlm|nsp|class error|bbox mae|content|style|TV|discriminator|generator")
 
 
 @dataclasses.dataclass
@@ -88,7 +90,7 @@ def watch_losses(losses: dict[str, list[float]]) -> None:
     arguments = inspect.signature(start)
 
     def draw_and_keep(self: Any, x: Any, y: Any, label: str, every_n: int = 1) -> Any:
-        if "loss" in label:
+        if LOSS.search(label):
             series(self, label).append(float(y))
         return draw(self, x, y, label, every_n)
 
@@ -99,7 +101,7 @@ def watch_losses(losses: dict[str, list[float]]) -> None:
 
     def add_and_keep(self: Any, x: Any, y: Any) -> Any:
         for label, value in zip(self.kept_labels, y if hasattr(y, "__len__") else [y], strict=False):
-            if "loss" in label and value is not None:
+            if LOSS.search(label) and value is not None:
                 series(self, label).append(float(value))
         return add(self, x, y)
 
@@ -107,15 +109,25 @@ def watch_losses(losses: dict[str, list[float]]) -> None:
 
 
 def accept_old_plots() -> None:
-    """Let `stem` accept `use_line_collection`, which matplotlib 3.8 removed: what it asks for is the default now."""
+    """Let plots accept what the versions of matplotlib and NumPy that the book names accepted.
+
+    These are the argument `use_line_collection` of `stem`, which matplotlib 3.8 removed and whose value is the default
+    now, and sequences of numbers and arrays with one element, which NumPy 1.24 no longer converts.
+    """
     from matplotlib import pyplot
 
-    stem = pyplot.stem
+    stem, plot = pyplot.stem, pyplot.plot
 
     def accepting(*args: Any, use_line_collection: bool = True, **options: Any) -> Any:
         return stem(*args, **options)
 
-    pyplot.stem = accepting
+    def number(value: Any) -> Any:
+        return value.item() if getattr(value, "shape", ()) == (1,) else value
+
+    def plot_numbers(*args: Any, **options: Any) -> Any:
+        return plot(*([number(v) for v in arg] if isinstance(arg, tuple) else arg for arg in args), **options)
+
+    pyplot.stem, pyplot.plot = accepting, plot_numbers
 
 
 def shell() -> Any:

@@ -138,6 +138,8 @@ def test_saved_arrays_are_numpys(tmp_path: pathlib.Path) -> None:
     assert numpy.load(tmp_path / "one").tolist() == [0, 1, 2] and npx.load(tmp_path / "one")[0].tolist() == [0, 1, 2]
     with numpy.load(tmp_path / "named") as file:
         assert file["w"].tolist() == [1, 1]
+    npx.save(tmp_path / "several", [np.zeros(1), np.ones(1)])
+    assert [array.tolist() for array in npx.load(tmp_path / "several")] == [[0], [1]]
     nd.save(str(tmp_path / "list"), [np.ones((1,))])
     assert nd.load_frombuffer((tmp_path / "list").read_bytes())[0].tolist() == [1]
     with pytest.raises(TypeError, match="buf must be bytes"):

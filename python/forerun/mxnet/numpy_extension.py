@@ -21,14 +21,15 @@ __all__ += [name for name in _npx.__all__ if name not in __all__]
 def save(file: str | os.PathLike[str], arr: Any) -> None:
     """Write an array in NumPy's ``.npy`` format, or arrays by name in its ``.npz`` format. Waits for their values.
 
-    ``npx.load`` and ``numpy.load`` read the file. ``forerun.npx.save`` writes safetensors.
+    ``npx.load`` and ``numpy.load`` read the file. A list of arrays, which MXNet 1 accepts and NumPy has no format for,
+    is written as ``forerun.npx.save`` does.
 
     Parameters
     ----------
     file
         The file. Nothing is added to its name.
     arr
-        An array, or a mapping from names to arrays.
+        An array, a list of arrays, or a mapping from names to arrays.
 
     Examples
     --------
@@ -40,7 +41,8 @@ def save(file: str | os.PathLike[str], arr: Any) -> None:
     {'w': array([1., 1.])}
     """
     if isinstance(arr, (list, tuple)):
-        raise TypeError("save: arr must be an array or a mapping; savez takes several arrays")
+        _npx.save(file, arr)
+        return
     with open(file, "wb") as opened:
         if isinstance(arr, ndarray):
             _np.save(opened, arr)
