@@ -34,7 +34,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOMES = {
     "geometry-linear-algebraic-ops": "full",
     **dict.fromkeys(
-        "alexnet vgg nin googlenet resnet densenet cnn-design multiple-gpus-concise image-augmentation".split(), "small"
+        ("alexnet", "vgg", "nin", "googlenet", "resnet", "densenet", "cnn-design", "multiple-gpus-concise"), "small"
     ),
 }
 

@@ -125,7 +125,7 @@ def home(folder: pathlib.Path, train: int, test: int) -> None:
     """Write the data sets that `gluon.data.vision` reads from the user's folder."""
     for name in ("mnist", "fashion-mnist"):
         digits(folder / ".mxnet" / "datasets" / name, train, test)
-    cifar(folder / ".mxnet" / "datasets" / "cifar10", train // 4)
+    cifar(folder / ".mxnet" / "datasets" / "cifar10", train // 5 + 1)
 
 
 def texts(files: pathlib.Path) -> None:
@@ -323,12 +323,12 @@ def main(folder: pathlib.Path) -> None:
     files.mkdir(parents=True, exist_ok=True)
     home(folder / "home", 1024, 256)
     digits(folder / "full" / ".mxnet" / "datasets" / "fashion-mnist", 1000, 10_000)
-    home(folder / "small", 128, 32)
+    home(folder / "small", 64, 32)
     texts(files)
     reviews(files, 320, 64)
     vectors(files)
     folders_of_images(files)
-    bananas(files, 64, 32)
+    bananas(files, 32, 32)
     segmentation(files, 160, 32)
     tables(files)
     vocabulary(files)
