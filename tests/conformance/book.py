@@ -38,6 +38,14 @@ HOMES = {
     ),
 }
 
+# Why a section may have no report, for the page. The counts of images are the smallest that work: the training loops
+# divide by the number of batches per epoch over five.
+LONG = {
+    "computer-vision/fine-tuning": "57 TFLOP: ResNet-18 at 224 pixels, 520 images, 10 epochs",
+    "computer-vision/image-augmentation": "34 TFLOP: ResNet-18, 1025 images, 10 epochs",
+    "computer-vision/kaggle-cifar10": "50 TFLOP: ResNet-18, 760 images, 20 epochs",
+    "computer-vision/neural-style": "100 TFLOP or more: VGG-19 at 300 x 450 pixels, 500 steps",
+}
 UNJUDGED = ("val", "test", "discriminator", "generator")
 
 
@@ -147,14 +155,17 @@ def table(reports: dict[str, dict[str, Any] | None], commit: str) -> str:
         f"d2l-ai/d2l-en at {commit}. Data sets are small generated files, so losses and accuracies are not the book's.",
         "",
         f"**{ran} of {len(reports)} sections with MXNet cells run**, {left} were not tried.",
-        "A section runs if none of its cells raises.",
+        "A section runs if none of its cells raises. The seconds are of a machine that ran other programs too.",
+        "The losses must fall, except those of validation and tests, because the data sets are small, and those of the",
+        "two networks of a GAN, which are opponents.",
         "",
         "| section | result | seconds | losses, by plot |",
         "|---|---|---|---|",
     ]
     for name, report in reports.items():
         if report is None:
-            row = "**not tried** | |"
+            reason = LONG.get(name.removeprefix("chapter_"), "")
+            row = f"**not tried** {reason} | |".replace("  ", " ")
         else:
             error = " ".join(report["error"].split()).replace("|", "\\|")[:240]
             result = f"**{error}**" if error else f"{report['ran']} cells"
