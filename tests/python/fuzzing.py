@@ -370,6 +370,10 @@ def models(folder: pathlib.Path) -> Format:
     return _reading(folder, *files, load=onnx.import_model, mutators=[mutations.Onnx(files)] * 3)
 
 
+# What the engine raises for the values of arrays.
+FAILED = (ValueError, IndexError, MemoryError)
+
+
 def calls(folder: pathlib.Path) -> Format:
     """Return ONNX files that are also run; a call may raise what the engine's functions raise."""
     import onnx_models
@@ -390,8 +394,15 @@ def calls(folder: pathlib.Path) -> Format:
         except MemoryError:
             return
         for one in made if isinstance(made, list) else [made]:
-            with contextlib.suppress(ValueError, IndexError, MemoryError):
+            with contextlib.suppress(*FAILED):
                 one.wait_to_read()
+        # What no output reads fails too.
+        try:
+            npx.waitall()
+        except Exception as error:
+            # A group, if there are several.
+            if not all(isinstance(one, FAILED) for one in getattr(error, "exceptions", [error])):
+                raise
 
     return Format(files, read, [mutations.Onnx(files)] * 4 + [spliced], [path, "OnnxBlock: "], 4 * SPACE)
 

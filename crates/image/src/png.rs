@@ -17,19 +17,24 @@ const EXPANSION: u64 = 1032;
 const SLACK: usize = 1 << 16;
 
 pub(crate) fn decode(file: &[u8], _: Wanted) -> Stored {
-    let failed = |cause| ImageError::new(NAME, cause);
     let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: file.len() + SLACK });
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
-    let header = decoder.read_header_info().map_err(failed)?;
+    let header = decoder.read_header_info().map_err(|cause| ImageError::new(NAME, cause))?;
     let size = (header.width as usize, header.height as usize);
     let bits = header.bits_per_pixel() as u64;
     checked_area(NAME, size, file.len(), &Density { per_byte: (EXPANSION * 8).div_ceil(bits), least: 0 })?;
-    let mut reader = decoder.read_info().map_err(failed)?;
+    let mut reader = decoder.read_info().map_err(|cause| ImageError::new(NAME, cause))?;
+    // The decoder indexes past the end of a palette with part of a colour.
+    if let Some(palette) = &reader.info().palette
+        && (palette.is_empty() || palette.len() % 3 != 0)
+    {
+        return Err(ImageError::new(NAME, format_args!("a palette of {} bytes does not consist of colours", palette.len())));
+    }
     let Some(count) = reader.output_buffer_size() else { return Err(ImageError::new(NAME, "the image is too large")) };
     let mut values = zeros(NAME, count)?;
-    let frame = reader.next_frame(&mut values).map_err(failed)?;
+    let frame = reader.next_frame(&mut values).map_err(|cause| ImageError::new(NAME, cause))?;
     if (frame.width as usize, frame.height as usize) != size || frame.bit_depth != BitDepth::Eight {
         return Err(ImageError::new(NAME, "the first frame does not have the extents of the image"));
     }
