@@ -114,8 +114,9 @@ def transposed(attributes: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     short = [max(cut[0] + goal - w, 0) for cut, goal, w in zip(cuts, wanted, whole, strict=True)]
     if any(short):
         made = np.pad(made, [(0, 0), (0, 0), *((0, more) for more in short)])
-    inner = tuple(slice(cut[0], cut[0] + goal) for cut, goal in zip(cuts, wanted, strict=True))
-    made = made[(..., *inner)]
+    inner = [slice(cut[0], cut[0] + goal) for cut, goal in zip(cuts, wanted, strict=True)]
+    kept = (slice(None), slice(None), *inner)
+    made = made[kept]
     return made if bias is None else made + bias.reshape(-1, *[1] * count)
 
 
@@ -163,7 +164,7 @@ def _dilated(kind: str, x: Any, kernel: Sequence[int], strides: Sequence[int], d
     for place in itertools.product(*map(range, kernel)):
         begins = [at * step for at, step in zip(place, dilations, strict=True)]
         ends = [begin + (count - 1) * stride + 1 for begin, count, stride in zip(begins, counts, strides, strict=True)]
-        inner = tuple(map(slice, begins, ends, strides))
-        window = x[(..., *inner)]
+        inner = (slice(None), slice(None), *map(slice, begins, ends, strides))
+        window = x[inner]
         made = window if made is None else np.maximum(made, window) if kind == "max" else made + window
     return made if kind == "max" else made / math.prod(kernel)
