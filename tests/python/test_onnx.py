@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -352,7 +353,26 @@ def test_an_import_can_be_trained(tmp_path: pathlib.Path) -> None:
     assert losses[-1] < 0.7 * losses[0]
 
 
+def test_the_page_lists_what_is_read_and_what_is_not(root: pathlib.Path) -> None:
+    from forerun.onnx._loops import CONTROL
+    from forerun.onnx._running import OPS
+    from forerun.onnx._unsupported import REASONS
+
+    page = (root / "docs/onnx.md").read_text(encoding="utf-8").split("## Reading")[1]
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")]
+    read = {name for _, names in rows[:14] for name in re.findall("`([A-Z][A-Za-z0-9]*)`", names)}
+    assert read == {*OPS, *CONTROL}
+    refused = {name: reason.strip() for names, reason in rows[14:] for name in re.findall("`([A-Za-z0-9]+)`", names)}
+    assert {name.replace("Scan-8", "Scan"): reason for name, reason in REASONS.items()} == refused
+    assert not (OPS.keys() | CONTROL.keys()) & REASONS.keys()
+
+
 def test_what_cannot_be_read_is_named(tmp_path: pathlib.Path) -> None:
+    data, _ = onnx_models.model([onnx_models.node("NonZero", "x"), onnx_models.node("Foo", "x", "z")], numpy.ones(3))
+    (tmp_path / "net.onnx").write_bytes(data)
+    message = r"the ops Foo, NonZero \(the shape of its result depends on values\) are not supported"
+    with pytest.raises(ValueError, match=message):
+        onnx.import_model(tmp_path / "net.onnx")
     _, inputs, path = exported("mlp", tmp_path)
     data = pathlib.Path(path).read_bytes()
     broken = tmp_path / "broken.onnx"

@@ -30,7 +30,8 @@ pub(crate) fn decode(file: &[u8], _: Wanted) -> Stored {
     if let Some(palette) = &reader.info().palette
         && (palette.is_empty() || palette.len() % 3 != 0)
     {
-        return Err(ImageError::new(NAME, format_args!("a palette of {} bytes does not consist of colours", palette.len())));
+        let text = format!("a palette of {} bytes does not consist of colours", palette.len());
+        return Err(ImageError::new(NAME, text));
     }
     let Some(count) = reader.output_buffer_size() else { return Err(ImageError::new(NAME, "the image is too large")) };
     let mut values = zeros(NAME, count)?;
@@ -41,4 +42,20 @@ pub(crate) fn decode(file: &[u8], _: Wanted) -> Stored {
     let channels = frame.color_type.samples();
     let turn = reader.info().exif_metadata.as_ref().map_or(1, |exif| orientation(exif));
     Ok((Pixels { height: size.1, width: size.0, channels, values }, turn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_palette_that_ends_within_a_colour_is_an_error() {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, 1, 1);
+        encoder.set_color(png::ColorType::Indexed);
+        encoder.set_palette(vec![1, 2, 3, 4]);
+        encoder.write_header().unwrap().write_image_data(&[0]).unwrap();
+        let error = decode(&file, Wanted::Rgb).err().unwrap();
+        assert!(error.to_string().contains("a palette of 4 bytes does not consist of colours"), "{error}");
+    }
 }

@@ -17,6 +17,7 @@ from forerun.gluon.parameter import Parameter
 from forerun.onnx._loops import CONTROL, Body
 from forerun.onnx._reading import Graph, Malformed, Model, Node, Tensor, read
 from forerun.onnx._running import OPS, run
+from forerun.onnx._unsupported import named
 from forerun.onnx._values import placed
 
 # A call computes at most this many nodes, so that no file makes it endless.
@@ -33,9 +34,9 @@ def import_model(filename: str | os.PathLike[str], ctx: DeviceLike, device: Devi
         data = file.read()
     try:
         model = read(data)
-        missing = sorted({node.op for node, _ in model.graph.each_node()} - OPS.keys() - CONTROL.keys())
+        missing = {node.op for node, _ in model.graph.each_node()} - OPS.keys() - CONTROL.keys()
         if missing:
-            raise Malformed(f"the ops {', '.join(missing)} are not supported")
+            raise Malformed(named(missing))
         block = OnnxBlock(model)
         arrays = {
             name: from_elements(tensor.raw, tensor.dtype, tensor.shape, "<C") for name, tensor in _parameters(model)

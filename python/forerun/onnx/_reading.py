@@ -246,7 +246,7 @@ class _Reader:
             attributes.setdefault("num_outputs", len(outputs))
         # Files of version 10 give scales alone.
         op = "Upsample" if op == "Resize" and self._version < 11 else op
-        op = "Scan of version 8" if op == "Scan" and self._version < 9 else op
+        op = "Scan-8" if op == "Scan" and self._version < 9 else op
         return Node(op, tuple(parts.texts(1)), outputs, attributes)
 
     def _attribute(self, data: memoryview, what: str) -> tuple[str, Any]:
