@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from forerun import _forerun
+from forerun._missing import Submodules as _Submodules
 
 # Locs name the user's lines: those of files under the package's root are skipped.
 # Not normalised: code objects name their files as the import system found them.
@@ -29,6 +30,8 @@ _forerun.pass_over(_path.dirname(__file__), _path.dirname(_os.__file__))
 
 # CUDA libraries may be installed as separate Python packages.
 _forerun.search_cuda_in([entry for entry in _sys.path if entry])
+# Importing a module that does not exist says why, or which name is near.
+_sys.meta_path.append(_Submodules)
 # Background compilation must stop before the process unloads the compiler's library.
 _atexit.register(_forerun.end_background)
 

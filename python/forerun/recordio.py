@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from forerun import _forerun
 from forerun._convert import to_array
+from forerun._missing import module_getattr as _module_getattr
 from forerun._readers import Source
 from forerun._refused import refused
 
@@ -426,3 +427,8 @@ def pack_img(header: tuple[int, Any, int, int], img: ArrayLike, quality: int = 9
     if pixels.ndim == 3 and pixels.shape[2] == 3:
         pixels = pixels[:, :, ::-1]
     return pack(header, encoded("pack_img", pixels, img_fmt, quality))
+
+
+# Type checkers must report missing names.
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

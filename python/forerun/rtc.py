@@ -23,10 +23,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forerun import _forerun
 from forerun._forerun import Device, ndarray
+from forerun._missing import module_getattr as _module_getattr
 
 __all__ = ["CudaKernel", "CudaModule"]
 
@@ -302,3 +303,8 @@ class CudaModule:
         kernel = CudaKernel(self, name, signature)
         kernel._number(self._device)
         return kernel
+
+
+# Type checkers must report missing names.
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

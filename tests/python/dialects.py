@@ -63,6 +63,7 @@ def tables(package: str, modules: tuple[str, ...]) -> str:
     lines += ["", "## What there is not", "", "| name | reason, or what to use |", "|---|---|"]
     lines += [f"| `{name}` | {why} |" for name, why in sorted(reasons)]
     lines += ["", "Any other missing name raises an error that names the nearest one, or the module that has it."]
+    lines[-1] += " Imports of missing names and modules do too."
     return "\n".join(lines)
 
 

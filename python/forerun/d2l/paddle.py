@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import paddle
+from forerun._missing import module_getattr
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
 __all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
@@ -38,3 +39,6 @@ def try_all_gpus() -> list[paddle.CPUPlace | paddle.CUDAPlace]:
     places: list[paddle.CPUPlace | paddle.CUDAPlace] = []
     places += [paddle.CUDAPlace(i) for i in range(paddle.device.cuda.device_count())]
     return places or [paddle.CPUPlace()]
+
+
+__getattr__ = module_getattr(__name__, globals(), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forerun import torch
+from forerun._missing import module_getattr
 from forerun.d2l.timing import Benchmark, Timer, benchmark
 
 __all__ = ["Benchmark", "Timer", "benchmark", "try_all_gpus", "try_gpu"]
@@ -36,3 +37,6 @@ def try_all_gpus() -> list[torch.device]:
     True
     """
     return [torch.device(f"cuda:{i}") for i in range(torch.cuda.device_count())] or [torch.device("cpu")]
+
+
+__getattr__ = module_getattr(__name__, globals(), {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forerun import np
 from forerun._device import DeviceLike, all_devices, asked
 from forerun._forerun import Device, current_device, dtype, ndarray
+from forerun._missing import module_getattr
 from forerun._sparse import dense_instead
 from forerun._types import ArrayLike, DTypeLike
 from forerun.init import Constant as Filled
@@ -453,6 +454,7 @@ class Constant(Parameter):
 
 # Type checkers must report missing names.
 if not TYPE_CHECKING:
+    _lacking = module_getattr(__name__, globals(), {})
 
     def __getattr__(name: str) -> Any:
         """Return ``ParameterDict``, which MXNet's module of this name has too."""
@@ -460,4 +462,4 @@ if not TYPE_CHECKING:
             from forerun.gluon.parameters import ParameterDict
 
             return ParameterDict
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _lacking(name)

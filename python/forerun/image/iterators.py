@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forerun import _forerun
 from forerun._convert import to_array
 from forerun._forerun import ndarray
+from forerun._missing import module_getattr as _module_getattr
 from forerun._refused import refused
 from forerun.image.augmenters import MEAN, STD, CreateAugmenter
 from forerun.image.detection import CreateDetAugmenter
@@ -461,3 +462,8 @@ class ImageDetIter(ImageIter):
                 inside[top + thickness : bottom + 1 - thickness, left + thickness : right + 1 - thickness] = False
                 pixels[inside] = colour
             yield pixels
+
+
+# Type checkers must report missing names.
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, globals(), {})

@@ -20,6 +20,7 @@ from typing import Any as _Any
 
 from forerun import autograd, gluon, image, init, lr_scheduler, onnx, optimizer, recordio, rtc
 from forerun._forerun import __version__
+from forerun._missing import cover as _cover
 from forerun._missing import lacking as _lacking
 from forerun.gluon import metric
 from forerun.mxnet import (
@@ -145,6 +146,16 @@ __all__ = [
 ]
 
 _HINTS = {
+    "callback": "use forerun.gluon.contrib.estimator's event handlers",
+    "contrib": "mx.onnx and mx.amp are here, and its ops in mx.nd.contrib and mx.npx",
+    "executor": "networks are blocks here: mx.gluon",
+    "library": "libraries of ops are not loaded; mx.rtc compiles kernels",
+    "model": "networks are blocks here: mx.gluon",
+    "monitor": "use Block.register_op_hook",
+    "notebook": "use forerun.gluon.contrib.estimator's event handlers",
+    "storage": "forerun.memory_stats() says what uses memory",
+    "visualization": "Block.summary prints a network",
+    "viz": "Block.summary prints a network",
     "mod": "networks are blocks here: mx.gluon",
     "module": "networks are blocks here: mx.gluon",
     "kv": "there is one process",
@@ -155,3 +166,6 @@ _HINTS = {
 def __getattr__(name: str) -> _Any:
     """Raise an error that suggests the nearest existing name."""
     raise _lacking(f"module {__name__!r}", name, __all__, _HINTS)
+
+
+_cover(__name__)

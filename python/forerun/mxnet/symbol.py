@@ -14,6 +14,7 @@ from typing import Any
 from forerun import autograd
 from forerun import np as _np
 from forerun._forerun import Device, current_device, ndarray
+from forerun._missing import lacking
 from forerun.mxnet import name as _name
 
 __all__ = ["Executor", "Group", "Symbol", "Variable", "var"]
@@ -316,4 +317,7 @@ def __getattr__(name: str) -> Any:
     spaces = {"np": numpy, "numpy": numpy, "npx": numpy_extension, "numpy_extension": numpy_extension}
     if name in spaces:
         return _Functions(spaces[name])
-    return getattr(_Functions(nd), name)
+    try:
+        return getattr(_Functions(nd), name)
+    except AttributeError:
+        raise lacking(f"module {__name__!r}", name, [*dir(nd), *__all__], nd._hints) from None

@@ -15,7 +15,9 @@ import numpy
 from forerun.onnx._wire import DTYPES
 
 # The limits of graph files also apply here.
-_MOST_NODES, _MOST_DIMENSIONS, _LONGEST_NAME = 1 << 20, 32, 1024
+_MOST_NODES, MOST_DIMENSIONS, _LONGEST_NAME = 1 << 20, 32, 1024
+# Graphs within graphs.
+_DEEPEST = 16
 _NAMES = {number: name for name, number in DTYPES.items()}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 Host = numpy.ndarray[Any, Any]
@@ -49,12 +51,31 @@ class Node(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A graph: constants by name, nodes in the order of execution, and the names of inputs and outputs."""
+    """A graph: nodes in the order of execution, the names of inputs and outputs, and its constants.
 
-    constants: dict[str, Tensor]
+    A graph may be the attribute of a node and reads the arrays around it. The model keeps the constants of all graphs;
+    here are the names under which it does.
+    """
+
     nodes: list[Node]
     inputs: list[str]
     outputs: list[str]
+    constants: dict[str, str]
+
+    def each_node(self) -> Iterator[tuple[Node, dict[str, str]]]:
+        """Return the nodes, also those of graphs in attributes, with the constants of their graph."""
+        for node in self.nodes:
+            yield node, self.constants
+            for value in node.attributes.values():
+                if isinstance(value, Graph):
+                    yield from value.each_node()
+
+
+class Model(NamedTuple):
+    """A model: its graph, and the constants of all graphs by name."""
+
+    graph: Graph
+    constants: dict[str, Tensor]
 
 
 class _Message:
@@ -157,7 +178,7 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def read(data: bytes) -> Graph:
+def read(data: bytes) -> Model:
     """Read a model."""
     model = _Message(memoryview(data), "the model", {7, 8})
     content = model.message(7)
@@ -167,71 +188,110 @@ def read(data: bytes) -> Graph:
     versions = [one.integer(2) for one in opsets if one.text(1) in ("", "ai.onnx")]
     if not versions or not 7 <= versions[-1] <= 26:
         raise Malformed(f"operators of version {versions[-1] if versions else 'none'}: versions 7 to 26 are read")
-    parts = _Message(content, "the graph", {1, 5, 11, 12, 15})
-    if parts.messages(15):
-        raise Malformed("sparse constants are not supported")
-    constants = {}
-    for one in parts.messages(5):
-        name, tensor = _tensor(one)
-        if name in constants:
-            raise Malformed(f"two constants are named {name!r}")
-        constants[name] = tensor
-    nodes = [_node(one, number) for number, one in enumerate(parts.messages(1))]
-    if len(nodes) > _MOST_NODES:
-        raise Malformed(f"the graph has {len(nodes)} nodes, at most {_MOST_NODES} are allowed")
-    inputs, outputs = ([_Message(one, "an input", {1}).text(1) for one in parts.messages(n)] for n in (11, 12))
-    graph = Graph(constants, nodes, [name for name in inputs if name not in constants], outputs)
-    _check(graph)
-    return graph
+    return _Reader(versions[-1]).model(content)
 
 
-def _check(graph: Graph) -> None:
-    """Raise unless every array is computed once, before it is read."""
-    if not graph.outputs:
+class _Reader:
+    """Reads the graphs of a model. Constants are collected under names of their own."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._constants: dict[str, Tensor] = {}
+        self._copies: dict[str, int] = {}
+        self._depth = 0
+
+    def model(self, content: memoryview) -> Model:
+        graph = self._graph(content)
+        _check(graph, [])
+        return Model(graph, self._constants)
+
+    def _graph(self, content: memoryview) -> Graph:
+        if self._depth > _DEEPEST:
+            raise Malformed(f"graphs within graphs are nested more than {_DEEPEST} deep")
+        self._depth += 1
+        parts = _Message(content, "the graph", {1, 5, 11, 12, 15})
+        if parts.messages(15):
+            raise Malformed("sparse constants are not supported")
+        constants: dict[str, str] = {}
+        for one in parts.messages(5):
+            name, tensor = _tensor(one)
+            if name in constants:
+                raise Malformed(f"two constants are named {name!r}")
+            # Names of the outermost graph stay, because they become the names of parameters.
+            kept = name
+            while kept in self._constants:
+                self._copies[name] = self._copies.get(name, 1) + 1
+                kept = f"{name}.{self._copies[name]}"
+            constants[name] = kept
+            self._constants[kept] = tensor
+        messages = parts.messages(1)
+        if len(messages) > _MOST_NODES:
+            raise Malformed(f"the graph has {len(messages)} nodes, at most {_MOST_NODES} are allowed")
+        nodes = [self._node(one, number) for number, one in enumerate(messages)]
+        inputs, outputs = ([_Message(one, "an input", {1}).text(1) for one in parts.messages(n)] for n in (11, 12))
+        self._depth -= 1
+        return Graph(nodes, [name for name in inputs if name not in constants], outputs, constants)
+
+    def _node(self, data: memoryview, number: int) -> Node:
+        what = f"node {number}"
+        parts = _Message(data, what, {1, 2, 4, 5, 7})
+        op, domain = parts.text(4), parts.text(7)
+        if domain not in ("", "ai.onnx"):
+            op = f"{domain}.{op}"
+        attributes = dict(self._attribute(one, f"{what} ({op})") for one in parts.messages(5))
+        if self._version < 13 and op in ("Softmax", "LogSoftmax", "Hardmax"):
+            attributes = {"axis": 1, **attributes, "flatten": True}
+        outputs = tuple(parts.texts(2))
+        if op == "Split":
+            attributes.setdefault("num_outputs", len(outputs))
+        # Files of version 10 give scales alone.
+        op = "Upsample" if op == "Resize" and self._version < 11 else op
+        op = "Scan-8" if op == "Scan" and self._version < 9 else op
+        return Node(op, tuple(parts.texts(1)), outputs, attributes)
+
+    def _attribute(self, data: memoryview, what: str) -> tuple[str, Any]:
+        parts = _Message(data, f"an attribute of {what}", {1, 2, 3, 4, 5, 6, 7, 8, 9, 20})
+        nothing = memoryview(b"")
+        kinds: dict[int, Callable[[], Any]] = {
+            1: lambda: (parts.floats(2, "f") or [0.0])[-1],
+            2: lambda: parts.integer(3),
+            3: lambda: parts.text(4),
+            4: lambda: _tensor(parts.message(5) or nothing)[1],
+            5: lambda: self._graph(parts.message(6) or nothing),
+            6: lambda: parts.floats(7, "f"),
+            7: lambda: parts.ints(8),
+            8: lambda: parts.texts(9),
+        }
+        kind = parts.integer(20)
+        name = parts.text(1)
+        # Other kinds are lists of graphs and sparse tensors; the ops that take them are not supported.
+        return name, kinds[kind]() if kind in kinds else None
+
+
+def _check(graph: Graph, around: list[set[str]]) -> None:
+    """Raise unless every array is computed once, before it is read. ``around`` has the names of the graphs around."""
+    if not graph.outputs and not around:
         raise Malformed("the graph has no outputs")
     known = {"", *graph.constants}
+    scopes = [*around, known]
     for name in graph.inputs:
         if name in known:
             raise Malformed(f"two inputs are named {name!r}")
         known.add(name)
     for number, node in enumerate(graph.nodes):
         for name in node.inputs:
-            if name not in known:
+            if not any(name in scope for scope in scopes):
                 raise Malformed(f"node {number} ({node.op}) reads {name!r}, which no node before it computes")
+        for value in node.attributes.values():
+            if isinstance(value, Graph):
+                _check(value, scopes)
         for name in node.outputs:
             if name and name in known:
                 raise Malformed(f"node {number} ({node.op}) computes {name!r} a second time")
             known.add(name)
     for name in graph.outputs:
-        if not name or name not in known:
+        if not name or not any(name in scope for scope in scopes):
             raise Malformed(f"no node computes the output {name!r}")
-
-
-def _node(data: memoryview, number: int) -> Node:
-    what = f"node {number}"
-    parts = _Message(data, what, {1, 2, 4, 5, 7})
-    op, domain = parts.text(4), parts.text(7)
-    if domain not in ("", "ai.onnx"):
-        op = f"{domain}.{op}"
-    attributes = dict(_attribute(one, f"{what} ({op})") for one in parts.messages(5))
-    return Node(op, tuple(parts.texts(1)), tuple(parts.texts(2)), attributes)
-
-
-def _attribute(data: memoryview, what: str) -> tuple[str, Any]:
-    parts = _Message(data, f"an attribute of {what}", {1, 2, 3, 4, 5, 6, 7, 8, 9, 20})
-    kinds: dict[int, Callable[[], Any]] = {
-        1: lambda: (parts.floats(2, "f") or [0.0])[-1],
-        2: lambda: parts.integer(3),
-        3: lambda: parts.text(4),
-        4: lambda: _tensor(parts.message(5) or memoryview(b""))[1],
-        6: lambda: parts.floats(7, "f"),
-        7: lambda: parts.ints(8),
-        8: lambda: parts.texts(9),
-    }
-    kind = parts.integer(20)
-    name = parts.text(1)
-    # Other kinds are graphs and sparse tensors; the ops that take them are not supported.
-    return name, kinds[kind]() if kind in kinds else None
 
 
 def _tensor(data: memoryview) -> tuple[str, Tensor]:
@@ -244,8 +304,8 @@ def _tensor(data: memoryview) -> tuple[str, Tensor]:
     if dtype is None:
         raise Malformed(f"{what} has elements of the unsupported type {number}")
     shape = tuple(parts.ints(1))
-    if len(shape) > _MOST_DIMENSIONS or any(extent < 0 for extent in shape):
-        raise Malformed(f"{what} has the impossible shape {shape[:_MOST_DIMENSIONS]}")
+    if len(shape) > MOST_DIMENSIONS or any(extent < 0 for extent in shape):
+        raise Malformed(f"{what} has the impossible shape {shape[:MOST_DIMENSIONS]}")
     size = 2 if dtype == "bfloat16" else numpy.dtype(dtype).itemsize
     raw = parts.message(9)
     elements = bytes(raw) if raw is not None else _listed(parts, dtype, what)

@@ -314,4 +314,8 @@ def load(
         raise refused(f"load: {path}: the description of the objects is malformed") from None
     if weights_only and '"module":' in notes[_NOTE]:
         raise refused(f"load: {path}: it holds a module, and weights_only was requested")
-    return reader.read(form)
+    try:
+        return reader.read(form)
+    except (TypeError, RuntimeError) as error:
+        # What a device, a set or a tensor that asks for gradients does not accept.
+        raise refused(f"load: {path}: {error}") from error

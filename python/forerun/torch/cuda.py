@@ -131,4 +131,19 @@ def manual_seed(seed: int) -> None:
 
 manual_seed_all = manual_seed
 
-__getattr__ = module_getattr(__name__, globals(), {"Stream": "work is ordered by what it reads and writes"})
+# So that an import of ``torch.cuda.amp`` is answered like that of a missing name.
+__path__: list[str] = []
+__getattr__ = module_getattr(
+    __name__,
+    globals(),
+    {
+        "Event": "use forerun.trace()",
+        "Stream": "work is ordered by what it reads and writes",
+        "CUDAGraph": "repeating work is submitted as graphs by itself",
+        "amp": "convert with tensor.half() or tensor.bfloat16(); nothing is cast automatically",
+        "current_stream": "work is ordered by what it reads and writes",
+        "graph": "repeating work is submitted as graphs by itself",
+        "nvtx": "use forerun.trace()",
+        "stream": "work is ordered by what it reads and writes",
+    },
+)
