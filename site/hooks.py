@@ -31,6 +31,7 @@ ROOT_PAGES = {
 }
 FUNCTIONS = "functions.md"
 BENCHMARKS = "benchmarks/README.md"
+DIAGRAMS = "docs/diagrams/"
 LINK = re.compile(r"(!?)\[([^\]\n]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 log = logging.getLogger("mkdocs.plugins.forerun")
@@ -62,7 +63,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, path in ROOT_PAGES.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / path)))
     for name, text in modules().items():
-        page = f"# {name}\n{text}".replace("\n### ", "\n## ")
+        # The table of contents has names; a heading has the arguments too.
+        page = f"# {name}\n" + re.sub(r"^### (`(\w+).*)$", r'## \1 { #\2 data-toc-label="\2" }', text, flags=re.M)
         files.append(File.generated(config, f"functions/{name}.md", content=page))
     files.append(File.generated(config, "style.css", abs_src_path=str(ROOT / "site/style.css")))
     return files
@@ -103,6 +105,9 @@ def linked(text: str, name: str, files: Files) -> str:
         if "://" in path or not path:
             return found[0]
         place = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if image and place.startswith(DIAGRAMS) and (ROOT / place).is_file():
+            # Part of the page, so that it takes the page's colours.
+            return f"<figure>{(ROOT / place).read_text(encoding='utf-8')}</figure>"
         here = pages.get(place, place.removeprefix("docs/"))
         if here != place and files.get_file_from_path(here):
             return f"{image}[{words}]({posixpath.relpath(here, posixpath.dirname(name) or '.')}{mark}{anchor})"
