@@ -6,7 +6,7 @@ The table is ``blocking.txt``: one name and word per line. The test fails for a 
 |---|---|
 | never | it submits ops or reads shapes |
 | waits | it reads a value |
-| may | it reads a value for some kinds of arguments: nested lists of arrays, masks whose count is a shape |
+| may | it reads a value for some kinds of arguments, which the line names after a colon |
 | plain | it is unrelated to arrays: a constant, a type, a module, a device |
 
 Where a number is expected, such as an axis or an extent, an array is read: the blocker is then ``__index__`` or
@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import blockers
 import numpy
 import pytest
 
@@ -82,11 +83,11 @@ def public() -> Iterator[tuple[str, Any]]:
 def table() -> dict[str, str]:
     """Return the table."""
     path = pathlib.Path(__file__).with_name("blocking.txt")
-    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    lines = [line.split(maxsplit=2) for line in path.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
     # No pointwise op waits.
     points = {"np": forerun._pointwise.__all__, "npx": forerun._pointwise_npx.__all__}
     never = {f"{module}.{name}": "never" for module, names in points.items() for name in names}
-    return never | {name: word for name, word in lines}
+    return never | {name: word.rstrip(":") for name, word, *_ in lines}
 
 
 TABLE = table()
@@ -272,6 +273,12 @@ def test_every_public_name_is_in_the_table() -> None:
     assert set(TABLE.values()) <= WORDS
     assert names - TABLE.keys() == set(), "say in blocking.txt whether these may wait"
     assert TABLE.keys() - names == set(), "these are no public names any more"
+
+
+def test_the_page_has_every_name_that_waits() -> None:
+    text = blockers.PAGE.read_text(encoding="utf-8")
+    assert text == blockers.page(text), "write the table again: python tests/python/blockers.py"
+    assert len(blockers.rows()) == len(words("waits")) + len(words("may"))
 
 
 def test_what_waits_has_a_call_that_is_refused() -> None:

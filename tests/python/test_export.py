@@ -466,3 +466,13 @@ def test_mutated_graphs_are_read_or_refused(name: str, tmp_path: pathlib.Path) -
             assert str(error).startswith(f"load: {path}: ") or "SymbolBlock" in str(error)
             outcomes.add("refused")
     assert outcomes == {"read", "refused"} or outcomes == {"refused"}
+
+
+def test_one_call_that_infers_shapes_is_enough(tmp_path: pathlib.Path) -> None:
+    net = nn.Dense(2)
+    net.initialize()
+    net.hybridize()
+    out = net(np.ones((4, 3)))
+    symbol, params = net.export(str(tmp_path / "net"))
+    again = SymbolBlock.imports(symbol, ["data"], params)
+    numpy.testing.assert_array_equal(again(np.ones((4, 3))).asnumpy(), out.asnumpy())

@@ -5,6 +5,7 @@
 
 use crate::command::{cargo, say};
 use crate::families::{self, FOLDERS};
+use crate::notices::{self, NOTICES};
 use crate::tree;
 use std::fs;
 use std::path::Path;
@@ -34,6 +35,8 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
         fs::write(&file, print(root, generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
         say!("gen: {path}");
     }
+    fs::write(root.join(NOTICES), notices::print(root)?).map_err(|e| format!("{NOTICES}: {e}"))?;
+    say!("gen: {NOTICES}");
     Ok(())
 }
 
@@ -45,8 +48,11 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
             differing.push(folder.list);
         }
     }
+    if notices::print(root)?.as_bytes() != fs::read(root.join(NOTICES)).unwrap_or_default() {
+        differing.push(NOTICES);
+    }
     if differing.is_empty() {
-        say!("gen: {} files up to date", GENERATED.len() + FOLDERS.len());
+        say!("gen: {} files up to date", GENERATED.len() + FOLDERS.len() + 1);
         return Ok(());
     }
     Err(format!("out of date, run `cargo xtask gen`: {}", differing.join(", ")))

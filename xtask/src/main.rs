@@ -7,10 +7,13 @@ mod bench;
 mod command;
 mod families;
 mod generated;
+mod notices;
 mod planted;
 mod python;
+mod release;
 mod rust_text;
 mod sdist;
+mod site;
 mod supply;
 mod test;
 mod tidy;
@@ -38,6 +41,9 @@ usage: cargo xtask <verb>
                               --only-for PYTHON  as published, for one interpreter: CPython 3.10; into target/wheels-one
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
                               --quick  less of everything; --report PATH, --no-report
+  docs [--serve]            builds the documentation site into target/site; fails when a link leads nowhere
+                              --serve  serves it on this machine instead, and follows changes
+  release --dry-run         checks what a release needs: versions, changelog, packages, licences, the wheel's platform
   bench [NAME] [ARGS...]    runs one benchmark, or lists them";
 
 fn main() -> ExitCode {
@@ -58,6 +64,9 @@ fn main() -> ExitCode {
         ["wheel", "--sdist"] => sdist::build(),
         ["wheel", "--only-for", python] => wheel::build_only_for(python).map(drop),
         ["tour", rest @ ..] => wheel::tour(rest),
+        ["docs"] => site::build(),
+        ["docs", "--serve"] => site::serve(),
+        ["release", "--dry-run"] => release::rehearse(),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
         [] | ["help" | "--help" | "-h"] => {

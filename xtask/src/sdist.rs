@@ -15,7 +15,8 @@ use std::path::{Component, Path, PathBuf};
 const FOLDERS: &[&str] = &["crates", "python"];
 
 /// The files in the root that it reads.
-const FILES: &[&str] = &["Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "pyproject.toml"];
+const FILES: &[&str] =
+    &["Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "THIRD-PARTY.txt", "pyproject.toml"];
 
 /// Packs the sources into `target/wheels`, and fails when a file is missing from the package.
 pub(crate) fn build() -> Result<(), String> {

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A dependency.
 #[derive(Debug, PartialEq)]
-struct Package {
-    name: String,
-    version: String,
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
     /// Its source, unless that is the public registry.
-    source: Option<String>,
-    licence: String,
+    pub(crate) source: Option<String>,
+    pub(crate) licence: String,
 }
 
 /// Fails when a dependency breaks a rule of `deny.toml`.
@@ -45,7 +45,7 @@ pub(crate) fn check() -> Result<(), String> {
 }
 
 /// Parses the lines of `cargo tree` into packages, each once.
-fn packages(text: &str, root: &str) -> Vec<Package> {
+pub(crate) fn packages(text: &str, root: &str) -> Vec<Package> {
     let lines: BTreeSet<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let mut found: Vec<Package> = Vec::new();
     for line in lines {

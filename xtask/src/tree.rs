@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders that contain the project's code.
-const SOURCE_FOLDERS: &[&str] = &["benches", "crates", "examples", "python", "tests", "tour", "xtask"];
+const SOURCE_FOLDERS: &[&str] = &["benches", "crates", "examples", "python", "site", "tests", "tour", "xtask"];
 
 /// One source file: its path from the root, with `/` as separator, and its text.
 #[derive(Clone, Debug)]

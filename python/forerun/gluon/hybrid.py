@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import os
@@ -281,10 +282,14 @@ class HybridBlock(Block):
         if not self._active or thread.capturing or named:
             return super().__call__(*inputs, **named)
         if self._traced_at != epoch.now and not self._prepare():
+            # Parameters get their shapes in this call. It is not captured, but it shows what inputs look like.
+            found: dict[int, tuple[int, ndarray]] = {}
+            with contextlib.suppress(_Opaque):
+                self._remember(_flatten(inputs, found), [array for _, array in found.values()])
             return super().__call__(*inputs)
         if self._plain is not None or (self._watched and not self._is_unchanged()):
             return super().__call__(*inputs)
-        found: dict[int, tuple[int, ndarray]] = {}
+        found = {}
         try:
             form = _flatten(inputs, found)
         except _Opaque as opaque:
@@ -305,6 +310,10 @@ class HybridBlock(Block):
         if self._changes:
             self._changes = 0
         return _restore(trace.form, trace.captured.replay(arrays))
+
+    def _remember(self, form: Any, arrays: list[ndarray]) -> None:
+        """Keep what the inputs of a call look like, for ``export``."""
+        self._example = (form, [(array.shape, array.dtype, array.device) for array in arrays])
 
     def _is_unchanged(self) -> bool:
         """Drop captures if what they read has changed; return whether calls may still be captured."""
@@ -376,7 +385,7 @@ class HybridBlock(Block):
 
     def _capture(self, key: Any, form: Any, arrays: list[ndarray]) -> Any:
         """Call ``forward`` and keep the submitted ops if they can be replayed."""
-        self._example = (form, [(array.shape, array.dtype, array.device) for array in arrays])
+        self._remember(form, arrays)
         captured, result, result_form, obstacle = self._record(form, arrays)
         if captured is None and obstacle is None:
             if any(_forerun.shares_cell(x, y) for x, y in itertools.combinations(arrays, 2)):

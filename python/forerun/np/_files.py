@@ -76,7 +76,7 @@ def savez(file: FileLike, *args: ArrayLike, **kwds: ArrayLike) -> None:
     """
     import numpy
 
-    numpy.savez(file, *map(_values, args), allow_pickle=False, **_named(kwds))
+    numpy.savez(file, *map(_values, args), **_named(kwds))
 
 
 def savez_compressed(file: FileLike, *args: ArrayLike, **kwds: ArrayLike) -> None:
@@ -93,7 +93,7 @@ def savez_compressed(file: FileLike, *args: ArrayLike, **kwds: ArrayLike) -> Non
     """
     import numpy
 
-    numpy.savez_compressed(file, *map(_values, args), allow_pickle=False, **_named(kwds))
+    numpy.savez_compressed(file, *map(_values, args), **_named(kwds))
 
 
 def load(file: FileLike) -> Any:

@@ -8,7 +8,7 @@ use super::{models, suites};
 use crate::command::{cargo, execute, run as run_command, say, shown, tell};
 use crate::python::Environment;
 use crate::wheel;
-use crate::{generated, sdist, supply, tidy, tree};
+use crate::{generated, sdist, site, supply, tidy, tree};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq)]
@@ -77,6 +77,7 @@ fn without_build(ledger: &Ledger, extent: Extent) -> Option<Environment> {
     if extent != Extent::Quick {
         ledger.check("sdist", sdist::build);
         ledger.check("supply", supply::check);
+        ledger.check_and_note("site", || unless_passed(extent, Covered::new("site", &site::covered()?)?, site::build));
         // Downloads run while others compile; the stages that need them report errors.
         let _ = (kernel_compiler(CUDA_12), assembler());
     }

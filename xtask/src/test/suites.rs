@@ -12,7 +12,7 @@ use crate::wheel::{self, Profile};
 use std::fs;
 
 /// The folders that ruff checks.
-const PAGES: &[&str] = &["python", "tests/python", "benches", "examples", "tour"];
+const PAGES: &[&str] = &["python", "tests/python", "benches", "examples", "site", "tour"];
 
 /// Python itself leaks, and tests ask for more memory than there is.
 const ASAN_OPTIONS: (&str, &str) = ("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1");

@@ -3,8 +3,16 @@
 
 use super::repository::Repository;
 
-const PAGES: &[&str] =
-    &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "ROADMAP.md"];
+const PAGES: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "ROADMAP.md",
+    "SECURITY.md",
+];
 const COMMANDS: &[&str] = &["cargo xtask tour", "cargo xtask test"];
 
 /// Every missing page, missing command of README.md, broken link and missing source file.

@@ -22,8 +22,8 @@ pub(crate) const INVARIANTS: &str = "docs/internals/invariants.md";
 pub(crate) struct Repository {
     /// Rust, Python and manifests.
     pub(crate) sources: Vec<Source>,
-    /// The Markdown pages, licences and settings of the root, the pages under `docs/internals` and `docs/layers`, the
-    /// table of planted faults and the list of modes.
+    /// The Markdown pages, licences and settings of the root, the pages under `docs`, the table of planted faults and
+    /// the list of modes.
     pub(crate) documents: Vec<Source>,
     /// Paths, from the root, that a link in a document may lead to.
     pub(crate) paths: BTreeSet<String>,
@@ -49,10 +49,11 @@ impl Repository {
                 paths.insert(table.to_owned());
             }
         }
-        for folder in ["docs", "docs/benchmarks", "docs/conformance", "docs/plots", LAYERS, INTERNALS] {
+        for folder in ["docs", "docs/benchmarks", "docs/conformance", "docs/diagrams", "docs/plots", LAYERS, INTERNALS]
+        {
             for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                if folder == INTERNALS || folder == LAYERS {
+                if path.ends_with(".md") {
                     documents.push(Source::new(path.clone(), tree::read(&entry.path())?));
                 }
                 paths.insert(path);

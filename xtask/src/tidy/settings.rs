@@ -1,16 +1,17 @@
-//! Environment variables: the sources read exactly those that README.md documents.
+//! Environment variables: the sources read exactly those that `docs/settings.md` documents.
 //!
 //! Names that begin with `FORERUN_TEST_` control the tests and are not documented there.
 
 use super::repository::Repository;
 use std::collections::BTreeMap;
 
+const PAGE: &str = "docs/settings.md";
 const PREFIX: &str = "FORERUN_";
 const FOR_TESTS: &str = "FORERUN_TEST_";
 
 /// Every variable that is read but not documented, or documented but not read.
 pub(super) fn check(repository: &Repository) -> Vec<String> {
-    let Some(front) = repository.document("README.md") else { return Vec::new() };
+    let Some(page) = repository.document(PAGE) else { return vec![format!("{PAGE} does not exist")] };
     let mut read = BTreeMap::new();
     let ours = |path: &str| path.starts_with("crates/") || path.starts_with("python/");
     for source in repository.sources.iter().filter(|source| ours(&source.path)) {
@@ -18,12 +19,12 @@ pub(super) fn check(repository: &Repository) -> Vec<String> {
             read.entry(name).or_insert_with(|| format!("{}:{line}", source.path));
         }
     }
-    let explained: BTreeMap<_, _> = variables(&front.text).map(|(line, name)| (name, line)).collect();
+    let explained: BTreeMap<_, _> = variables(&page.text).map(|(line, name)| (name, line)).collect();
     let unexplained = read.iter().filter(|(name, _)| !explained.contains_key(*name));
     let mut found: Vec<String> =
-        unexplained.map(|(name, place)| format!("{place}: README.md does not explain {name}")).collect();
+        unexplained.map(|(name, place)| format!("{place}: {PAGE} does not explain {name}")).collect();
     let unread = explained.iter().filter(|(name, _)| !read.contains_key(*name));
-    found.extend(unread.map(|(name, line)| format!("README.md:{line}: nothing reads {name}")));
+    found.extend(unread.map(|(name, line)| format!("{PAGE}:{line}: nothing reads {name}")));
     found
 }
 
@@ -46,8 +47,8 @@ mod tests {
     use super::super::repository::planted;
     use super::*;
 
-    fn found(source: &str, readme: &str) -> Vec<String> {
-        check(&planted(&[("crates/engine/src/a.rs", source)], &[("README.md", readme)]))
+    fn found(source: &str, page: &str) -> Vec<String> {
+        check(&planted(&[("crates/engine/src/a.rs", source)], &[(PAGE, page)]))
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! The disk cache of compiled kernels. A file holds its whole key (stamp and source) next to the machine code, so that
 //! hash collisions and damaged files are detected and ignored.
+//!
+//! Whoever can write a file of the cache decides what the device runs. Invariant: a folder or file that another user owns
+//! or may write is not read, and no link is followed.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +35,7 @@ impl Cache {
 
     /// Loads the machine code of a key.
     pub(crate) fn load(&self, key: &str) -> Option<Vec<u8>> {
-        let file = fs::read(self.path(key)?).ok()?;
+        let file = self.read(&self.path(key)?)?;
         let rest = file.strip_prefix(MAGIC)?;
         let (key_length, rest) = rest.split_first_chunk::<8>()?;
         let (image_length, rest) = rest.split_first_chunk::<8>()?;
@@ -41,12 +46,19 @@ impl Cache {
         whole.then(|| image.to_vec())
     }
 
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+        let trusted =
+            is_private(&self.folder.as_ref()?.symlink_metadata().ok()?) && is_private(&opened.metadata().ok()?);
+        let mut bytes = Vec::new();
+        (trusted && (&opened).read_to_end(&mut bytes).is_ok()).then_some(bytes)
+    }
+
     /// Stores machine code. The file is written under a temporary name and renamed, so that nobody reads a partial one.
     /// A failure only costs another compilation.
     pub(crate) fn store(&self, key: &str, image: &[u8]) {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let Some(path) = self.path(key) else { return };
-        let Some(folder) = path.parent() else { return };
+        let (Some(path), Some(folder)) = (self.path(key), &self.folder) else { return };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{number}", std::process::id()));
         let mut file = MAGIC.to_vec();
@@ -55,13 +67,44 @@ impl Cache {
         }
         file.extend(key.as_bytes());
         file.extend(image);
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&beside, file))
+        let written = make(folder)
+            .and_then(|()| create(&beside))
+            .and_then(|mut made| made.write_all(&file))
             .and_then(|()| fs::rename(&beside, &path));
         if written.is_err() {
             remove(&beside);
         }
     }
+}
+
+/// Whether only this user, or the administrator, can have written it.
+fn is_private(found: &fs::Metadata) -> bool {
+    (found.uid() == user() || found.uid() == 0) && found.mode() & 0o022 == 0 && !found.is_symlink()
+}
+
+fn user() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::geteuid() }
+}
+
+/// Makes the folder, for this user alone. One that exists may have the permissions that an earlier release gave it.
+fn make(folder: &Path) -> std::io::Result<()> {
+    if let Some(above) = folder.parent() {
+        fs::create_dir_all(above)?;
+    }
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    match folder.symlink_metadata()? {
+        found if found.is_dir() && found.uid() == user() => {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+        }
+        // It is a link, or another user's.
+        _ => made,
+    }
+}
+
+/// Creates a file that nothing has prepared.
+fn create(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn remove(path: &Path) {
@@ -105,5 +148,35 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
         fs::remove_dir_all(&folder).unwrap();
         Cache { folder: None }.store("key", b"nowhere");
+    }
+
+    #[test]
+    fn what_others_may_write_is_not_read() {
+        let folder = std::env::temp_dir().join(format!("forerun-cache-trust-{}", std::process::id()));
+        let cache = Cache { folder: Some(folder.join("cuda")) };
+        cache.store("key", b"machine code");
+        let (inner, path) = (folder.join("cuda"), cache.path("key").unwrap());
+        let allow = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!((mode(&inner), mode(&path)), (0o700, 0o600));
+        for (place, mode, is_read) in
+            [(&path, 0o644, true), (&path, 0o620, false), (&path, 0o602, false), (&inner, 0o720, false)]
+        {
+            allow(&inner, 0o700);
+            allow(&path, 0o600);
+            allow(place, mode);
+            assert_eq!(cache.load("key").is_some(), is_read, "{} {mode:o}", place.display());
+        }
+        // The owner's next store takes the folder back.
+        cache.store("another", b"machine code");
+        assert_eq!(mode(&inner), 0o700);
+        let target = folder.join("elsewhere");
+        fs::rename(&path, &target).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert_eq!(cache.load("key"), None, "a link");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().mode() & 0o777
     }
 }

@@ -1,7 +1,7 @@
 //! Finds and opens shared libraries: those the process has already loaded, the loader's search path, the CUDA toolkit's
 //! folder, and the folders of pip packages.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, OsStr, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -66,17 +66,23 @@ fn open_as(name: &str, flag: i32) -> Option<Library> {
 }
 
 fn folders(package: &str) -> Vec<PathBuf> {
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
     let mut all: Vec<PathBuf> = toolkits
+        .flat_map(|list| entries(&list))
         .chain([PathBuf::from("/usr/local/cuda")])
         .flat_map(|home| [home.join("lib64"), home.join("lib"), home.join("targets/x86_64-linux/lib")])
         .collect();
-    let named = std::env::var_os("FORERUN_CUDA_PATH").map(|list| std::env::split_paths(&list).collect::<Vec<_>>());
+    let named = std::env::var_os("FORERUN_CUDA_PATH").map(|list| entries(&list));
     let known = FOLDERS.lock().unwrap_or_else(|e| e.into_inner()).clone();
     for folder in named.into_iter().flatten().chain(known) {
         all.extend(beside(&folder, package));
     }
     all
+}
+
+/// The folders that a variable lists. An empty entry would mean the current folder, where anybody may have put a library.
+fn entries(list: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// A folder itself, and the package folders in it.
@@ -95,6 +101,12 @@ mod tests {
         assert_eq!(c.symbol("no_such_symbol\0").unwrap_err(), "libc.so.6 has no no_such_symbol");
         let error = Library::open(&["libnone.so.1", "libnone.so.2"], "none").unwrap_err();
         assert_eq!(error, "libnone.so.1 or libnone.so.2 was not found");
+    }
+
+    #[test]
+    fn an_empty_entry_is_not_the_current_folder() {
+        assert_eq!(entries(OsStr::new("")), [PathBuf::new(); 0]);
+        assert_eq!(entries(OsStr::new("/a::b")), [PathBuf::from("/a"), PathBuf::from("b")]);
     }
 
     #[test]
