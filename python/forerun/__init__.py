@@ -107,6 +107,13 @@ __all__ = [
 ]
 
 
+def load_ipython_extension(shell: _Any) -> None:
+    """Add the magic ``%%forerun_profile`` to an IPython shell; called by ``%load_ext forerun``."""
+    from forerun import _notebook
+
+    _notebook.load(shell)
+
+
 def __getattr__(name: str) -> _Any:
     """Import a submodule on first access."""
     if name in _LATER:

@@ -8,6 +8,7 @@ from types import SimpleNamespace, TracebackType
 from typing import Literal, NamedTuple
 
 from forerun import _forerun
+from forerun._cells import short_line_of
 
 __all__ = ["Blocker", "Blockers", "SyncWarning", "Waiting", "blockers", "last_wait", "no_sync", "reset_blockers"]
 
@@ -70,11 +71,6 @@ def _waiting(raw: _forerun._Wait) -> Waiting:
     return Waiting(file, line, call, op, op_file, op_line, parked, helped, time)
 
 
-def _place(file: str, line: int) -> str:
-    """Return a short form of a source line: the last two parts of its path and the number."""
-    return f"{'/'.join(file.replace(chr(92), '/').split('/')[-2:])}:{line}" if file else ""
-
-
 class Blockers(list[Blocker]):
     """Every line that waited, longest total wait first. Printing it shows a table."""
 
@@ -86,9 +82,9 @@ class Blockers(list[Blocker]):
         rows: list[tuple[str, ...]] = [head]
         for b in self:
             wanted = b.longest
-            target = f"{wanted.op} at {_place(wanted.op_file, wanted.op_line)}" if wanted.op else ""
+            target = f"{wanted.op} at {short_line_of(wanted.op_file, wanted.op_line)}" if wanted.op else ""
             numbers = [f"{seconds * 1e3:.3f}" for seconds in (b.parked, b.helped, wanted.time)]
-            rows.append((_place(b.file, b.line), b.call, str(b.count), *numbers, target))
+            rows.append((short_line_of(b.file, b.line), b.call, str(b.count), *numbers, target))
         widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
         right = {2, 3, 4, 5}
 

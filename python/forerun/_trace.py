@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from forerun import _forerun
+from forerun._cells import line_of
 
 __all__ = ["Trace", "TraceEvent", "start_trace", "stop_trace", "trace"]
 
@@ -113,10 +114,10 @@ class Trace:
         for event in self.events:
             place = {"pid": process, "tid": threads[event.thread], "ts": event.start * 1e6}
             span = {"ph": "X", "dur": (event.end - event.start) * 1e6, **place}
-            args: dict[str, Any] = {"loc": _loc(event.file, event.line)}
+            args: dict[str, Any] = {"loc": line_of(event.file, event.line)}
             if event.kind == "waited":
-                args |= {"loc": _loc(event.call_file, event.call_line), "parked_us": event.parked * 1e6}
-                args |= {"helped_us": event.helped * 1e6, "for": event.op, "for_loc": _loc(event.file, event.line)}
+                args |= {"loc": line_of(event.call_file, event.call_line), "parked_us": event.parked * 1e6}
+                args |= {"helped_us": event.helped * 1e6, "for": event.op, "for_loc": line_of(event.file, event.line)}
                 rows.append({"name": f"wait: {event.call}", "cat": "wait", "args": args, **span})
                 continue
             args |= {"shape": list(event.shape), "dtype": event.dtype, "bytes": event.bytes}
@@ -129,7 +130,7 @@ class Trace:
             elif event.kind == "ran":
                 fused = parts.get(event.task or 0) or [event]
                 args["age"] = fused[0].age
-                args["fused"] = [{"op": part.op, "loc": _loc(part.file, part.line)} for part in fused]
+                args["fused"] = [{"op": part.op, "loc": line_of(part.file, part.line)} for part in fused]
                 rows.append({"name": " ".join(part.op for part in fused), "cat": "run", "args": args, **span})
                 for part in fused:
                     if (source := submitted.get(part.value)) is None:
@@ -149,10 +150,6 @@ class Trace:
         """Write the timeline to a JSON file, for https://ui.perfetto.dev or ``chrome://tracing``."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.timeline(), file)
-
-
-def _loc(file: str, line: int) -> str:
-    return f"{file}:{line}" if file else ""
 
 
 def trace(events: int = _MOST) -> Trace:

@@ -13,6 +13,7 @@ const WORKSHOP: &[&str] = &[
     "pytest>=9,<10",
     "pytest-xdist==3.8.0",
     "hypothesis>=6,<7",
+    "ipython>=8,<10",
     "ruff==0.17.4",
     "mypy==2.4.1",
 ];

@@ -17,8 +17,11 @@ pub use array::wait::{
     AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_counted, wait_all_with,
 };
 pub use array::{Arg, Array};
-pub use forerun_cpu::ScratchAllocator;
-pub use forerun_cuda::search_in as search_cuda_in;
+pub use forerun_cpu::{Isa, ScratchAllocator};
+pub use forerun_cuda::{
+    FoundLibrary as CudaLibrary, driver_version as cuda_driver_version, libraries as cuda_libraries,
+    search_in as search_cuda_in,
+};
 pub use forerun_engine::{Budget, Mode};
 pub use forerun_plan::{Attrs, Meta, Signature};
 pub use forerun_sim::Options as SimOptions;

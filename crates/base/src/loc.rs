@@ -15,6 +15,9 @@ use std::sync::{Mutex, OnceLock};
 /// Number of locs that a thread caches.
 const RECENT_LOCS: usize = 64;
 
+/// How the name of a notebook's cell begins, as IPython writes it: `Cell In[3]`. Frontends name a cell's file so.
+const CELL: &str = "Cell In[";
+
 /// An interned source line. The default is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Loc(u32);
@@ -213,12 +216,13 @@ impl Loc {
     }
 }
 
-/// Writes a loc as `file:line`, or `unknown line`.
+/// Writes a loc as `file:line`, as `Cell In[3], line 2`, or as `unknown line`.
 pub struct LocText(Loc);
 
 impl fmt::Display for LocText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.resolve() {
+            Some(l) if l.file.starts_with(CELL) => write!(f, "{}, line {}", l.file, l.line),
             Some(l) => write!(f, "{}:{}", l.file, l.line),
             None => f.write_str("unknown line"),
         }
@@ -251,6 +255,12 @@ mod tests {
         assert_ne!(Loc::foreign("a.py", 3, "g"), loc);
         assert_eq!(loc.text().to_string(), "a.py:3");
     }
+
+    #[test]
+    fn lines_of_cells_read_as_in_ipython() {
+        assert_eq!(Loc::foreign("Cell In[3]", 2, "<module>").text().to_string(), "Cell In[3], line 2");
+    }
+
     #[test]
     fn many_lines_have_distinct_locs() {
         let line =

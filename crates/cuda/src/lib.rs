@@ -28,5 +28,5 @@ pub use graph::Graph;
 pub use memory::MemoryInfo;
 pub use run::{Complain, LaunchableKernel, complaint, left_to_host, runs};
 pub use streams::Mark;
-pub use sys::search_in;
+pub use sys::{FoundLibrary, driver_version, libraries, search_in};
 pub use texts::{ptx_texts, texts};

@@ -23,7 +23,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
+use std::cell::Cell;
 use std::ffi::c_int;
+
+thread_local! {
+    /// The address of the array whose error a notebook has just shown: it asks for the next representation even so.
+    static SHOWN: Cell<usize> = const { Cell::new(0) };
+}
 
 /// An asynchronous array: a handle, available immediately, to a value that may still be computed.
 #[pyclass(frozen, name = "ndarray", module = "forerun.np")]
@@ -157,17 +163,24 @@ impl PyArray {
         }
     }
 
-    /// A small table for notebooks; None if the array is not a table.
-    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let title = format!("{}, {}, {}", self.0.shape(), self.0.dtype(), self.0.device());
+    /// A small table for notebooks; None if the array is not a table, or if the notebook shows its error already.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, array) = (slf.py(), &slf.get().0);
+        let shown = SHOWN.replace(0) == slf.as_ptr() as usize;
+        let values = match to_numpy(py, array, "repr") {
+            Err(_) if shown => return Ok(None),
+            values => values?,
+        };
+        let title = format!("{}, {}, {}", array.shape(), array.dtype(), array.device());
         let to_html = pycall::function(py, "forerun._text", "to_html")?;
-        pycall::call(&to_html, (to_numpy(py, &self.0, "repr")?, title))
+        pycall::call(&to_html, (values, title)).map(Some)
     }
 
     /// The output of notebooks and shells.
     fn _repr_pretty_<'py>(slf: &Bound<'py, Self>, printer: Any<'_, 'py>, cycle: bool) -> PyResult<Bound<'py, PyAny>> {
         let _ = cycle;
-        pycall::method(printer, "text", (slf.get().__repr__(slf.py())?,))
+        let text = slf.get().__repr__(slf.py()).inspect_err(|_| SHOWN.set(slf.as_ptr() as usize))?;
+        pycall::method(printer, "text", (text,))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {

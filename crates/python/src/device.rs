@@ -4,7 +4,7 @@ use crate::array::PyArray;
 use crate::error::raise;
 use forerun::Device;
 use forerun::device::{check_device, device_stats, on_device, set_current_device};
-use forerun::frontend::KernelSource;
+use forerun::frontend::{Isa, KernelSource, cuda_driver_version, cuda_libraries};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -106,6 +106,21 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyDevice> {
 #[pyfunction]
 pub(crate) fn num_gpus() -> usize {
     forerun::device::accelerator_count()
+}
+
+/// Which instruction sets kernels may use, the one in use, and NVIDIA's driver and libraries: for reports. Of the driver its
+/// version, of a library its path; or the reason why there is none.
+#[pyfunction]
+pub(crate) fn machine(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let sets: Vec<&str> = Isa::available().into_iter().map(Isa::name).collect();
+    let (driver, libraries) = py.detach(|| (cuda_driver_version(), cuda_libraries()));
+    let entries = PyDict::new(py);
+    entries.set_item("isa", Isa::detect().name())?;
+    entries.set_item("available", sets)?;
+    entries.set_item("driver", (driver.as_ref().ok(), driver.as_ref().err()))?;
+    let rows = libraries.iter().map(|(name, found)| (*name, found.as_ref().ok(), found.as_ref().err()));
+    entries.set_item("libraries", rows.collect::<Vec<_>>())?;
+    Ok(entries)
 }
 
 /// The device of this thread's new arrays.

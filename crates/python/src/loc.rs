@@ -9,7 +9,8 @@
 //!
 //! Invariant: a code object in the table is alive. Frames of files under the package's root, in any folder, are
 //! skipped: a loc is the user's line. Frames of Python's standard library are skipped if a frame of the user called it:
-//! `copy.deepcopy(net)` is the user's line, not one of `copy.py`.
+//! `copy.deepcopy(net)` is the user's line, not one of `copy.py`. Frames of IPython count as the library's: the line that
+//! displays an array is the cell's. The code of a notebook's cell has a temporary file name; its loc names the cell.
 
 use crate::pycall;
 use forerun::Loc;
@@ -133,7 +134,7 @@ impl Package {
         let installed = || ["site-packages", "dist-packages"].iter().any(|folder| file.contains(folder));
         if is_under(file, &self.root) {
             Owner::Package
-        } else if file.starts_with("<frozen ") || is_under(file, &self.library) && !installed() {
+        } else if file.starts_with("<frozen ") || is_under(file, &self.library) && !installed() || is_shell(file) {
             Owner::Library
         } else {
             Owner::User
@@ -144,6 +145,23 @@ impl Package {
 /// Whether a file is in a folder or below it.
 fn is_under(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
+}
+
+/// Whether a file belongs to IPython or to its kernel, which run cells and display their results. Earlier versions of IPython
+/// wrap functions by generated code.
+fn is_shell(file: &str) -> bool {
+    let package = |folder| file.split_once(folder).and_then(|(_, rest)| rest.split(['/', '\\']).nth(1));
+    let shell = |folder| matches!(package(folder), Some("IPython" | "ipykernel"));
+    file.starts_with("<decorator-gen-") || shell("site-packages") || shell("dist-packages")
+}
+
+/// The name of the notebook cell that a file's code comes from; other files keep their names.
+fn cell_or_file(py: Python<'_>, file: String) -> String {
+    if !file.starts_with("<ipython-input-") && !file.contains("ipykernel_") {
+        return file;
+    }
+    let name = pycall::function(py, "forerun._cells", "cell_of").and_then(|name| pycall::call(&name, (&file,)));
+    name.and_then(|name| name.extract()).unwrap_or(file)
 }
 
 /// Held for a few instructions at a time, and never while Python code may run.
@@ -348,5 +366,5 @@ fn read_code(object: &Bound<'_, PyAny>) -> Code {
         Ok(lines)
     };
     let owner = PACKAGE.get().map_or(Owner::User, |package| package.owner_of(&file));
-    Code { owner, function, lines: lines().unwrap_or_default(), file }
+    Code { owner, function, lines: lines().unwrap_or_default(), file: cell_or_file(object.py(), file) }
 }

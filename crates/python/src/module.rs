@@ -33,8 +33,8 @@ mod _forerun {
     use crate::codecs::{decode_image, encode_image};
     #[pymodule_export]
     use crate::device::{
-        PyDevice, current_device, elsewhere, end_background, gpu_memory_info, gpu_stats, named_device, num_gpus,
-        require_device, reset_gpu_peak, search_cuda_in, set_device, set_tf32, user_kernel,
+        PyDevice, current_device, elsewhere, end_background, gpu_memory_info, gpu_stats, machine, named_device,
+        num_gpus, require_device, reset_gpu_peak, search_cuda_in, set_device, set_tf32, user_kernel,
     };
     #[pymodule_export]
     use crate::dlpack::from_capsule;

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import pkgutil
 import sys
 from types import ModuleType
 from typing import Any
 
 from forerun import _forerun
+from forerun._dialect.install import Replacement, with_submodules
 from forerun.mxnet import _methods
 from forerun.mxnet.base import CLASSES
 
@@ -55,9 +54,8 @@ _MODULES = {
     "util": "forerun.mxnet.util",
 }
 
-# The entries added to ``sys.modules``, and the previous settings: of ``asnumpy``, of float indices, of gradients of
-# integers, and the classes of errors.
-_standing: dict[str, ModuleType] = {}
+_replacement = Replacement("mxnet")
+# The previous settings: of ``asnumpy``, of float indices, of gradients of integers, and the classes of errors.
 _before: tuple[bool, bool, bool, Any] = (False, False, False, None)
 
 
@@ -84,16 +82,10 @@ def install() -> None:
     >>> forerun.mxnet.uninstall()
     """
     global _before
-    if _standing:
+    if _replacement:
         return
-    if "mxnet" in sys.modules:
-        path = getattr(sys.modules["mxnet"], "__file__", None)
-        raise RuntimeError(f"install: another mxnet is imported already, from {path or 'an unknown place'}")
-    found = {"mxnet": sys.modules["forerun.mxnet"], **modules_below("mxnet")}
-    if "d2l" not in sys.modules and importlib.util.find_spec("d2l") is None:
-        found |= _with_submodules("d2l", importlib.import_module("forerun.d2l"))
-    sys.modules.update(found)
-    _standing.update(found)
+    _replacement.check()
+    _replacement.put({"mxnet": sys.modules["forerun.mxnet"], **modules_below("mxnet")})
     _methods.add()
     _before = (
         _forerun.set_writable_asnumpy(True),
@@ -111,12 +103,9 @@ def uninstall() -> None:
     >>> import forerun.mxnet
     >>> forerun.mxnet.uninstall()
     """
-    if not _standing:
+    if not _replacement:
         return
-    for name, module in _standing.items():
-        if sys.modules.get(name) is module:
-            del sys.modules[name]
-    _standing.clear()
+    _replacement.remove()
     _methods.remove()
     writable, indices, integers, classes = _before
     _forerun.set_writable_asnumpy(writable)
@@ -129,17 +118,7 @@ def modules_below(package: str) -> dict[str, ModuleType]:
     """Map names below a package to MXNet's modules."""
     found: dict[str, ModuleType] = {}
     for name, target in _MODULES.items():
-        found |= _with_submodules(f"{package}.{name}", importlib.import_module(target))
+        found |= with_submodules(f"{package}.{name}", importlib.import_module(target))
     # MXNet keeps the operators behind both kinds of arrays in one place.
     found[f"{package}.ndarray.numpy"] = found[f"{package}.nd.numpy"] = found[f"{package}.numpy"]
-    return found
-
-
-def _with_submodules(name: str, module: ModuleType) -> dict[str, ModuleType]:
-    """Register a module and its public submodules; otherwise Python would load them a second time."""
-    found = {name: module}
-    for below in pkgutil.iter_modules(getattr(module, "__path__", ())):
-        if not below.name.startswith("_"):
-            submodule = importlib.import_module(f"{module.__name__}.{below.name}")
-            found |= _with_submodules(f"{name}.{below.name}", submodule)
     return found

@@ -66,6 +66,7 @@ from forerun.paddle._functions import (
     where,
     zeros,
 )
+from forerun.paddle._install import install, uninstall
 from forerun.paddle._place import CPUPlace, CUDAPlace
 from forerun.paddle._tensor import Tensor
 from forerun.paddle.device import get_device, is_compiled_with_cuda, set_device
@@ -92,6 +93,7 @@ __all__ = [
     "float64",
     "full",
     "get_device",
+    "install",
     "int32",
     "int64",
     "is_compiled_with_cuda",
@@ -119,6 +121,7 @@ __all__ = [
     "tanh",
     "to_tensor",
     "uniform",
+    "uninstall",
     "where",
     "zeros",
 ]

@@ -58,6 +58,7 @@ from forerun.torch._gradmode import (
     set_grad_enabled,
 )
 from forerun.torch._indexing import *  # noqa: F403
+from forerun.torch._install import install, uninstall
 from forerun.torch._joining import *  # noqa: F403
 from forerun.torch._linear import *  # noqa: F403
 from forerun.torch._place import device
@@ -133,6 +134,7 @@ __all__ = [
     "hub",
     "inf",
     "inference_mode",
+    "install",
     "int",
     "int8",
     "int16",
@@ -158,6 +160,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "uninstall",
     "utils",
 ]  # fmt: skip
 __all__ += _defaults

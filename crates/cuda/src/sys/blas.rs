@@ -74,8 +74,12 @@ table! {
 impl Blas {
     /// Opens the library, preferring the release that matches the driver.
     pub(crate) fn open(release: i32) -> Result<Blas, String> {
+        Blas::fill(&Blas::library(release)?)
+    }
+
+    pub(super) fn library(release: i32) -> Result<Library, String> {
         let new = ["libcublasLt.so.13", "libcublasLt.so.12"];
         let names = if release >= 13 { new } else { [new[1], new[0]] };
-        Blas::fill(&Library::open(&names, "cublas")?)
+        Library::open(&names, "cublas")
     }
 }

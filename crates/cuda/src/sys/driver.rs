@@ -159,7 +159,7 @@ impl Driver {
     pub(crate) fn get() -> Result<&'static Driver> {
         static DRIVER: OnceLock<std::result::Result<Driver, String>> = OnceLock::new();
         let found = DRIVER.get_or_init(|| {
-            let driver = Driver::fill(&Library::open(&["libcuda.so.1", "libcuda.so"], "none")?)?;
+            let driver = Driver::fill(&Driver::library()?)?;
             // SAFETY: `cuInit` is the first call of the driver and has no preconditions.
             match unsafe { (driver.init)(0) } {
                 code::SUCCESS => Ok(driver),
@@ -167,6 +167,10 @@ impl Driver {
             }
         });
         found.as_ref().map_err(|text| Error::new(ErrorKind::Runtime, format!("no CUDA driver: {text}")))
+    }
+
+    pub(super) fn library() -> std::result::Result<Library, String> {
+        Library::open(&["libcuda.so.1", "libcuda.so"], "none")
     }
 
     /// The major release of the driver, such as 13.

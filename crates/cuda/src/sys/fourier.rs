@@ -35,11 +35,12 @@ impl Fourier {
     /// The library, if available, preferring the release that matches the driver.
     pub(crate) fn get(release: i32) -> Result<&'static Fourier, String> {
         static FOUND: OnceLock<Result<Fourier, String>> = OnceLock::new();
-        let open = || {
-            let new = ["libcufft.so.12", "libcufft.so.11"];
-            let names = if release >= 13 { new } else { [new[1], new[0]] };
-            Fourier::fill(&Library::open(&names, "cufft")?)
-        };
-        FOUND.get_or_init(open).as_ref().map_err(String::clone)
+        FOUND.get_or_init(|| Fourier::fill(&Fourier::library(release)?)).as_ref().map_err(String::clone)
+    }
+
+    pub(super) fn library(release: i32) -> Result<Library, String> {
+        let new = ["libcufft.so.12", "libcufft.so.11"];
+        let names = if release >= 13 { new } else { [new[1], new[0]] };
+        Library::open(&names, "cufft")
     }
 }

@@ -29,10 +29,14 @@ table! {
 impl JitLink {
     /// Opens the library, preferring the release that matches the driver.
     pub(crate) fn open(release: i32) -> Result<JitLink, String> {
+        JitLink::fill(&JitLink::library(release)?)
+    }
+
+    pub(super) fn library(release: i32) -> Result<Library, String> {
         let mut names = ["libnvJitLink.so.12", "libnvJitLink.so.13"];
         if release >= 13 {
             names.reverse();
         }
-        JitLink::fill(&Library::open(&names, "nvjitlink")?)
+        Library::open(&names, "nvjitlink")
     }
 }

@@ -48,6 +48,24 @@ impl Library {
             .ok_or_else(|| format!("{} was not found", names.join(" or ")))
     }
 
+    /// The name or path by which it was opened.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The path of the file that has a symbol; `name` must end with a zero byte.
+    pub(crate) fn path_by(&self, name: &str) -> Result<String, String> {
+        let address = self.symbol(name)?;
+        // SAFETY: all fields are numbers or pointers, for which zero is valid.
+        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+        // SAFETY: the call writes to a local variable only, and compares the address with those of the loaded files.
+        if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
+            return Ok(self.name.clone());
+        }
+        // SAFETY: the loader's string ends with a zero byte, and lives as long as the file is loaded.
+        Ok(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
+    }
+
     /// The address of a symbol; `name` must end with a zero byte.
     pub(crate) fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
         let text = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|e| e.to_string())?;
@@ -99,6 +117,7 @@ mod tests {
         let c = Library::open(&["libc.so.6"], "none").unwrap();
         assert!(c.symbol("malloc\0").is_ok());
         assert_eq!(c.symbol("no_such_symbol\0").unwrap_err(), "libc.so.6 has no no_such_symbol");
+        assert!(c.path_by("malloc\0").unwrap().starts_with('/'));
         let error = Library::open(&["libnone.so.1", "libnone.so.2"], "none").unwrap_err();
         assert_eq!(error, "libnone.so.1 or libnone.so.2 was not found");
     }

@@ -3,6 +3,7 @@
 
 mod blas;
 mod driver;
+mod found;
 mod fourier;
 mod jit_link;
 mod library;
@@ -15,6 +16,7 @@ pub(crate) use driver::{
     Context, Driver, Event, Function, GraphExec, GraphHandle, GraphNode, KernelParams, MemPool, Module, PoolProps,
     Stream, UpdateOutcome, code as driver_code,
 };
+pub use found::{FoundLibrary, driver_version, libraries};
 pub(crate) use fourier::{Fourier, code as fourier_code};
 pub(crate) use jit_link::{JitLink, PTX as JIT_LINK_PTX};
 pub use library::search_in;

@@ -27,8 +27,12 @@ table! {
 impl Nvrtc {
     /// Opens the library, preferring the release that matches the driver.
     pub(crate) fn open(release: i32) -> Result<Nvrtc, String> {
+        Nvrtc::fill(&Nvrtc::library(release)?)
+    }
+
+    pub(super) fn library(release: i32) -> Result<Library, String> {
         let names =
             if release >= 13 { ["libnvrtc.so.13", "libnvrtc.so.12"] } else { ["libnvrtc.so.12", "libnvrtc.so.13"] };
-        Nvrtc::fill(&Library::open(&names, "cuda_nvrtc")?)
+        Library::open(&names, "cuda_nvrtc")
     }
 }

@@ -309,7 +309,7 @@ def _mixed(seed: int, number: int) -> int:
 def _shown(loader: DataLoader, batches: Iterator[Any], position: int) -> Iterator[Any]:
     """Show a progress bar, if possible."""
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        from tqdm.auto import tqdm
     except ImportError:
         return batches
     title = loader._progress if isinstance(loader._progress, str) else None
