@@ -4,7 +4,11 @@
 //! its key. The two zeros have adjacent keys; code that treats them as equal uses [`Ordered::joined`].
 
 use super::call::Element;
+#[cfg(target_arch = "x86_64")]
+use super::wide::Wide;
 use crate::simd::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
 use forerun_base::{BFloat16, Complex, Float16, Team};
 use std::ops::Range;
 
@@ -120,7 +124,7 @@ macro_rules! keys {
 keys!(u8 u16 u128);
 
 macro_rules! wide_keys {
-    ($($type:ty, $pick:ident, $part:ident;)*) => {
+    ($($type:ty)*) => {
         $(impl Key for $type {
             const BITS: u32 = <$type>::BITS;
             const LEAST: $type = 0;
@@ -141,8 +145,8 @@ macro_rules! wide_keys {
                 // SAFETY: the set is the proof of its features.
                 unsafe {
                     match isa {
-                        Isa::Avx512(_) => return super::wide::sort::<crate::simd::Avx512, _>(keys, team),
-                        Isa::Avx2(_) => return super::wide::sort::<crate::simd::Avx2, _>(keys, team),
+                        Isa::Avx512(_) => return super::wide::sort::<Avx512, _>(keys, team),
+                        Isa::Avx2(_) => return super::wide::sort::<Avx2, _>(keys, team),
                         Isa::Baseline => {}
                     }
                 }
@@ -155,7 +159,9 @@ macro_rules! wide_keys {
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
-                        Isa::Avx2(_) => super::wide_avx2::$pick(keys, low, high, to),
+                        Isa::Avx512(_) => <$type as Wide<Avx512>>::pick(keys, low, high, to),
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2(_) => <$type as Wide<Avx2>>::pick(keys, low, high, to),
                         _ => pick_each(keys, low, high, to),
                     }
                 }
@@ -173,7 +179,9 @@ macro_rules! wide_keys {
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
-                        Isa::Avx2(_) => super::wide_avx2::$part(keys, items, pivot, parts, to),
+                        Isa::Avx512(_) => <$type as Wide<Avx512>>::part(keys, items, pivot, parts, to),
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2(_) => <$type as Wide<Avx2>>::part(keys, items, pivot, parts, to),
                         _ => part_each(keys, items, pivot, parts.map(|part| part.start), to),
                     }
                 }
@@ -182,10 +190,7 @@ macro_rules! wide_keys {
     };
 }
 
-wide_keys! {
-    u32, pick_words, split_words;
-    u64, pick_longs, split_longs;
-}
+wide_keys!(u32 u64);
 
 /// An element type with a total order. NaN comes last in both directions.
 pub(crate) trait Ordered: Element + PartialOrd {

@@ -8,6 +8,7 @@
 use crate::pointwise::Shared;
 use crate::simd::Avx512;
 use forerun_base::Team;
+use std::ops::Range;
 
 /// From this many keys on, several threads sort.
 const WORTH_SPLITTING: usize = 1 << 14;
@@ -42,6 +43,24 @@ pub(super) trait Wide<S>: Copy + Ord + Default + Send + Sync + 'static {
     /// # Safety
     /// As for [`Wide::partition`].
     unsafe fn pivot(keys: &[Self]) -> Self;
+
+    /// See [`Key::pick`](super::keys::Key::pick).
+    ///
+    /// # Safety
+    /// As there; the CPU must support the set.
+    unsafe fn pick(keys: &[Self], low: Self, high: Self, to: *mut Self) -> (usize, usize);
+
+    /// See [`Key::part`](super::keys::Key::part).
+    ///
+    /// # Safety
+    /// As there; the CPU must support the set.
+    unsafe fn part(
+        keys: &[Self],
+        items: *const Self,
+        pivot: Self,
+        parts: [Range<usize>; 3],
+        to: *mut Self,
+    ) -> [usize; 3];
 }
 
 /// Sorts keys, with a team if there are enough.
@@ -105,6 +124,7 @@ macro_rules! wide {
         mod $module {
             use super::{AHEAD, Avx512, NETWORK, SAMPLE, Wide};
             use std::arch::x86_64::*;
+            use std::ops::Range;
 
             const LANES: usize = $lanes;
 
@@ -132,6 +152,73 @@ macro_rules! wide {
                     // SAFETY: the caller upholds the same contract.
                     unsafe { pivot(keys) }
                 }
+
+                unsafe fn pick(keys: &[$key], low: $key, high: $key, to: *mut $key) -> (usize, usize) {
+                    // SAFETY: the caller upholds the same contract.
+                    unsafe { pick(keys, low, high, to) }
+                }
+
+                unsafe fn part(
+                    keys: &[$key],
+                    items: *const $key,
+                    pivot: $key,
+                    [less, equal, more]: [Range<usize>; 3],
+                    to: *mut $key,
+                ) -> [usize; 3] {
+                    // SAFETY: the caller upholds the same contract.
+                    unsafe { split(keys, items, pivot, [less.start, equal.start, more.start], to) }
+                }
+            }
+
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn pick(keys: &[$key], low: $key, high: $key, to: *mut $key) -> (usize, usize) {
+                let (least, most) = ($splat(low as _), $splat(high as _));
+                let (mut below, mut kept) = (0, 0);
+                for at in (0..keys.len()).step_by(LANES) {
+                    let there = first_lanes(keys.len() - at);
+                    // SAFETY: the unmasked lanes are keys, and the kept keys are at most as many as the visited ones.
+                    unsafe {
+                        let held = $mask_load(least, there, keys.as_ptr().add(at).cast());
+                        let under = $less(held, least) & there;
+                        let inside = $up_to(held, most) & there & !under;
+                        $mask_store(to.add(kept).cast(), count_lanes(inside), $compress(inside, held));
+                        below += under.count_ones() as usize;
+                        kept += inside.count_ones() as usize;
+                    }
+                }
+                (below, kept)
+            }
+
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            unsafe fn split(
+                keys: &[$key],
+                items: *const $key,
+                pivot: $key,
+                mut next: [usize; 3],
+                to: *mut $key,
+            ) -> [usize; 3] {
+                let by = $splat(pivot as _);
+                for at in (0..keys.len()).step_by(LANES) {
+                    let there = first_lanes(keys.len() - at);
+                    // SAFETY: the unmasked lanes are keys and their items; the caller guarantees room in each part.
+                    unsafe {
+                        let held = $mask_load(by, there, keys.as_ptr().add(at).cast());
+                        let items = $mask_load(by, there, items.add(at).cast());
+                        let (under, up_to) = ($less(held, by) & there, $up_to(held, by) & there);
+                        for (next, lanes) in next.iter_mut().zip([under, up_to & !under, there & !up_to]) {
+                            $mask_store(to.add(*next).cast(), count_lanes(lanes), $compress(lanes, items));
+                            *next += lanes.count_ones() as usize;
+                        }
+                    }
+                }
+                next
+            }
+
+            /// A mask of as many first lanes as a mask has.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]
+            fn count_lanes(lanes: $mask) -> $mask {
+                first_lanes(lanes.count_ones() as usize)
             }
 
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi2")]

@@ -32,6 +32,16 @@ impl Wide<Avx2> for u32 {
         // SAFETY: the caller upholds the same contract.
         unsafe { pivot_words(keys) }
     }
+
+    unsafe fn pick(keys: &[u32], low: u32, high: u32, to: *mut u32) -> (usize, usize) {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { pick_words(keys, low, high, to) }
+    }
+
+    unsafe fn part(keys: &[u32], items: *const u32, pivot: u32, parts: [Range<usize>; 3], to: *mut u32) -> [usize; 3] {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { split_words(keys, items, pivot, parts, to) }
+    }
 }
 
 impl Wide<Avx2> for u64 {
@@ -50,6 +60,16 @@ impl Wide<Avx2> for u64 {
     unsafe fn pivot(keys: &[u64]) -> u64 {
         // SAFETY: the caller upholds the same contract.
         unsafe { pivot_longs(keys) }
+    }
+
+    unsafe fn pick(keys: &[u64], low: u64, high: u64, to: *mut u64) -> (usize, usize) {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { pick_longs(keys, low, high, to) }
+    }
+
+    unsafe fn part(keys: &[u64], items: *const u64, pivot: u64, parts: [Range<usize>; 3], to: *mut u64) -> [usize; 3] {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { split_longs(keys, items, pivot, parts, to) }
     }
 }
 
@@ -155,16 +175,14 @@ macro_rules! enabled {
             }
         }
 
-        /// See [`super::keys::Key::pick`].
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        pub(super) unsafe fn $pick(keys: &[$key], low: $key, high: $key, to: *mut $key) -> (usize, usize) {
+        unsafe fn $pick(keys: &[$key], low: $key, high: $key, to: *mut $key) -> (usize, usize) {
             // SAFETY: the caller upholds the same contract.
             unsafe { pick::<$vector>(keys, low, high, to) }
         }
 
-        /// See [`super::keys::Key::part`].
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        pub(super) unsafe fn $split(
+        unsafe fn $split(
             keys: &[$key],
             items: *const $key,
             pivot: $key,
