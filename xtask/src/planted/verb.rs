@@ -153,8 +153,9 @@ fn in_copy(copy: &Copy, line: &str, limit: Duration) -> Result<Outcome, String> 
     command.stdout(output.try_clone().map_err(told)?).stderr(output);
     // The copy has its own target folder, so that nothing built with a fault is used elsewhere.
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR").env("PYO3_BUILD_EXTENSION_MODULE", "1");
-    // These builds are never debugged, and link faster without debug info.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TERM_COLOR", "never");
+    // These builds are never debugged, and link faster without debug info. A fault changes a line or two, so most of a
+    // crate need not be compiled again.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "1").env("CARGO_TERM_COLOR", "never");
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(told)?;
