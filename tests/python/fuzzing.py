@@ -48,7 +48,15 @@ SPACE = 512 << 20
 # Failures after which a process stops.
 MOST_FAILURES = 10
 # What code and programs raise as audit events.
-FORBIDDEN: tuple[str, ...] = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "pickle.find_class", "socket.")
+FORBIDDEN: tuple[str, ...] = (
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.Popen",
+    "pickle.find_class",
+    "socket.",
+)
 FORBIDDEN += ("marshal.loads", "ctypes.", "os.remove", "os.rename", "shutil.")
 
 
