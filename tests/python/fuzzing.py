@@ -39,7 +39,7 @@ from forerun import _forerun, _npy, _npz, _params, memory_stats, npx  # noqa: F4
 
 # Seconds of CPU time for a file; a file of these sizes takes milliseconds.
 LONGEST = 5.0
-# Seconds after which a process that still reads one file is ended.
+# Seconds after which a process that has not read a hundred files is ended.
 HANGING = 120.0
 # Python objects and arrays that reading may make, in bytes for each byte of the file.
 PER_BYTE = 64
@@ -105,7 +105,7 @@ def job(name: str, rounds: int, seed: int, keep: pathlib.Path) -> dict[str, Any]
         watch = Watch(pathlib.Path(folder))
         _limit_space()
         for number in range(rounds):
-            if number % 500 == 0:
+            if number % 100 == 0:
                 faulthandler.dump_traceback_later(HANGING, exit=True)
             data = dice.choice(made.mutations)(made.files, dice)
             problem = _one(made, data, dice, watch, counts, number % 25 == 0)
