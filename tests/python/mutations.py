@@ -254,10 +254,10 @@ class Onnx:
         """Return a changed file."""
         tree = dice.choice(self._trees)
         for _ in range(dice.randint(1, 3)):
-            tree = self._changed(tree, dice)
+            tree = self._changed(tree, dice, "model")
         return _serialised(tree)
 
-    def _changed(self, fields: list[_Field], dice: random.Random) -> list[_Field]:
+    def _changed(self, fields: list[_Field], dice: random.Random, message: str) -> list[_Field]:
         """Return a copy with one change, which shares all other messages."""
         if not fields:
             return [(dice.randint(1, 20), 0, dice.choice(EXTENTS))]
@@ -265,7 +265,8 @@ class Onnx:
         number, wire, value = fields[at]
         # Most fields are deep, so the way down is more likely.
         if isinstance(value, list) and dice.random() < 0.85:
-            return [*fields[:at], (number, wire, self._changed(value, dice)), *fields[at + 1 :]]
+            below = _MESSAGES.get(message, {}).get(number, "")
+            return [*fields[:at], (number, wire, self._changed(value, dice, below)), *fields[at + 1 :]]
         kind = dice.randrange(8)
         other = fields[dice.randrange(len(fields))]
         new: list[_Field]
@@ -278,11 +279,15 @@ class Onnx:
         elif kind == 3:
             new = [(number, *other[1:])]
         elif kind == 4 and isinstance(value, list):
-            # A message within itself.
-            deep = value
-            for _ in range(dice.choice([1, 3, 40, 400])):
-                deep = [*value, (number, wire, deep)] if dice.random() < 0.1 else [(number, wire, deep)]
-            new = [(number, wire, deep)]
+            # A node in the graph of a node, or a message within itself.
+            for _ in range(dice.choice([1, 3, 20, 100])):
+                if (message, number) == ("graph", 1):
+                    graph: list[_Field] = [(1, 2, value)]
+                    branch: list[_Field] = [(1, 2, b"then_branch"), (6, 2, graph), (20, 0, 5)]
+                    value = [(4, 2, b"If"), (5, 2, branch)]
+                else:
+                    value = [(number, wire, value)]
+            new = [(number, wire, value)]
         elif isinstance(value, int):
             new = [(number, wire, dice.choice([*EXTENTS, value + 1, max(value - 1, 0), dice.randrange(20)]))]
         elif isinstance(value, bytes) and value and wire == 2:

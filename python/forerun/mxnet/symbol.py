@@ -313,6 +313,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from forerun.mxnet import ndarray as nd
     from forerun.mxnet import numpy, numpy_extension
+    from forerun.mxnet.ndarray._names import hints
 
     spaces = {"np": numpy, "numpy": numpy, "npx": numpy_extension, "numpy_extension": numpy_extension}
     if name in spaces:
@@ -320,4 +321,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(_Functions(nd), name)
     except AttributeError:
-        raise lacking(f"module {__name__!r}", name, [*dir(nd), *__all__], nd._hints) from None
+        raise lacking(f"module {__name__!r}", name, [*dir(nd), *__all__], hints) from None
