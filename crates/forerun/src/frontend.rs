@@ -5,10 +5,10 @@
 
 pub use forerun_array::{
     Capture, CapturedProgram, Lent, ObservedOp, Observer, ReadyFuture, ScratchAllocator, abandon_detecting,
-    add_observer, cuda_number, detects_nonfinite, end_background, has_host_room, has_room, leave, make_host_room,
-    make_room_with, on_arrival, on_device, reads_plainly, refusal, remove_observer, search_cuda_in, set_around_wait,
-    settle_device, start_detecting, stop_detecting, stream_of, swap_stream, user_kernel, wait_all_counted,
-    wait_all_with, watch_forks, whole_inputs, write_back,
+    add_observer, cuda_number, detects_nonfinite, drain, end_background, has_host_room, has_room, leave,
+    make_host_room, make_room_with, on_arrival, on_device, reads_plainly, refusal, remove_observer, search_cuda_in,
+    set_around_wait, settle_device, start_detecting, stop_detecting, stream_of, swap_stream, user_kernel,
+    wait_all_counted, wait_all_with, watch_forks, whole_inputs, write_back,
 };
 pub use forerun_base::SourceLine;
 /// Dtype promotion of operands.
