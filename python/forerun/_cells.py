@@ -33,15 +33,3 @@ def line_of(file: str, line: int) -> str:
     if file.startswith("Cell In["):
         return f"{file}, line {line}"
     return f"{file}:{line}" if file else ""
-
-
-def short_line_of(file: str, line: int) -> str:
-    """Return a source line with the last two parts of its path.
-
-    Examples
-    --------
-    >>> from forerun._cells import short_line_of
-    >>> short_line_of("/home/ada/net/train.py", 3)
-    'net/train.py:3'
-    """
-    return line_of("/".join(file.replace("\\", "/").split("/")[-2:]), line)
