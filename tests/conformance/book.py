@@ -25,7 +25,6 @@ import sys
 import tempfile
 from typing import Any
 
-import book_data
 from book_section import cells
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -46,6 +45,7 @@ LONG = {
     "computer-vision/kaggle-cifar10": "50 TFLOP: ResNet-18, 760 images, 20 epochs",
     "computer-vision/neural-style": "100 TFLOP or more: VGG-19 at 300 x 450 pixels, 500 steps",
 }
+# Labels of losses that may rise.
 UNJUDGED = ("val", "test", "discriminator", "generator")
 
 
@@ -187,7 +187,7 @@ def main() -> int:
     data = (args.scratch or pathlib.Path(tempfile.mkdtemp())).resolve()
     data.mkdir(parents=True, exist_ok=True)
     if not (data / "files" / "bert-vocab.json").exists():
-        book_data.main(data)
+        subprocess.run([sys.executable, HERE / "book_data.py", data], check=True)
     subprocess.run([sys.executable, HERE / "book_weights.py", data], check=True)
     sections = chapters(args.mirror, data / "book")
     failed = 0
