@@ -2,7 +2,7 @@
 
 A block of ``text`` right after an example is its output. In both, a number with two or more decimals stands for any
 number, because times differ from run to run. An example that cannot run here follows a comment that says why:
-``<!-- not run: REASON -->``. The examples of ``functions.md`` are those of the docstrings, which run as doctests.
+``<!-- not run: REASON -->``. Examples with prompts come from docstrings, which run as doctests.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ NUMBER = re.compile(r"\d+\.\d{2,}")
 
 
 def examples_of(page: pathlib.Path) -> list[re.Match[str]]:
-    return [found for found in EXAMPLE.finditer(page.read_text(encoding="utf-8")) if not found["skipped"]]
+    found = EXAMPLE.finditer(page.read_text(encoding="utf-8"))
+    return [example for example in found if not example["skipped"] and not example["code"].startswith(">>> ")]
 
 
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "functions.md")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def comparable(text: str) -> list[str]:
