@@ -44,8 +44,8 @@ def parts(page: str) -> dict[str, tuple[str, str]]:
     pieces = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
     folder, found = page.removesuffix(".md"), {}
     for title, below in zip(pieces[1::2], pieces[2::2], strict=True):
-        name = re.sub(r"[^\w.]+", "-", title).strip("-")
-        found[f"{folder}/{name}.md"] = (title.replace("`", ""), below)
+        module = re.search(r"`([\w.]+)`", title)
+        found[f"{folder}/{module[1] if module else title}.md"] = (title.replace("`", ""), below)
     return found
 
 
