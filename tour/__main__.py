@@ -69,8 +69,8 @@ def main() -> None:
     page.title("In short")
     page.table(["what", "here"], page.findings)
     page.say(
-        "README.md describes the settings, and ARCHITECTURE.md describes how a line of a program passes through the"
-        " engine."
+        "docs/start.md has first steps, docs/settings.md the settings, and ARCHITECTURE.md how a line of a program"
+        " passes through the engine."
     )
     if chosen.report is not None:
         chosen.report.write_text(report.html(page), encoding="utf-8")

@@ -1,8 +1,6 @@
-"""The Python examples of README.md and of every page under docs/ run, in order, and print what the pages show.
+"""The examples of README.md and of every page under docs/ run, and print what the pages show.
 
-A block of ``text`` right after an example is its output. In both, a number with two or more decimals stands for any
-number, because times differ from run to run. An example that cannot run here follows a comment that says why:
-``<!-- not run: REASON -->``. The examples of ``functions.md`` are those of the docstrings, which run as doctests.
+In an output a number with two or more decimals stands for any number, because times differ from run to run.
 """
 
 from __future__ import annotations
@@ -12,49 +10,26 @@ import pathlib
 import re
 
 import pytest
+from outputs import PAGES, ROOT, examples_of, runs
 
-import forerun.mxnet
-
-ROOT = pathlib.Path(__file__).parents[2]
-EXAMPLE = re.compile(
-    r"(?P<skipped><!-- not run: .+ -->\n)?^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```)?",
-    re.MULTILINE | re.DOTALL,
-)
 NUMBER = re.compile(r"\d+\.\d{2,}")
 
 
-def examples_of(page: pathlib.Path) -> list[re.Match[str]]:
-    return [found for found in EXAMPLE.finditer(page.read_text(encoding="utf-8")) if not found["skipped"]]
-
-
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "functions.md")]
-
-
 def comparable(text: str) -> list[str]:
-    """Return the words of an output. Rules and columns of tables are as wide as their numbers."""
+    """Return the words of an output. Columns of tables are as wide as their numbers."""
     return NUMBER.sub("#", text).split()
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if examples_of(page)], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_the_examples_run(
-    page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_examples_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Files that an example writes stay out of the tree.
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": "__main__"}
-    try:
-        for example in examples_of(page):
-            forerun.reset_blockers()
-            exec(compile(example["code"], "example.py", "exec"), names)
-            printed = capsys.readouterr().out
-            # Other engines wait elsewhere.
-            if example["output"] is not None and os.environ.get("FORERUN_ENGINE", "async") == "async":
-                assert comparable(printed) == comparable(example["output"]), printed
-    finally:
-        # Some examples install the dialect for the whole process.
-        forerun.mxnet.uninstall()
+    for example, printed in runs(page):
+        # Other engines wait elsewhere.
+        if example["output"] is not None and os.environ.get("FORERUN_ENGINE", "async") == "async":
+            assert comparable(printed) == comparable(example["output"]), printed
 
 
 def test_listed_pages_of_layers_have_examples() -> None:
@@ -66,7 +41,6 @@ def test_listed_pages_of_layers_have_examples() -> None:
         assert examples_of(page), f"{page.name} has no example"
 
 
-def test_every_chapter_has_an_example_or_none_to_run() -> None:
-    guide = ["start", "asynchronous", "timing", "memory", "errors", "devices", "dtypes"]
-    for name in guide:
-        assert examples_of(ROOT / f"docs/{name}.md"), name
+@pytest.mark.parametrize("name", ["start", "asynchronous", "timing", "memory", "errors", "devices", "dtypes"])
+def test_every_chapter_of_the_guide_has_examples(name: str) -> None:
+    assert examples_of(ROOT / f"docs/{name}.md")

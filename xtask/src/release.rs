@@ -6,7 +6,7 @@ use crate::command::{cargo, run, run_and_read, say};
 use crate::python::Environment;
 use crate::sdist::{self, included};
 use crate::tree::{self, Source};
-use crate::wheel::{self, MATURIN, Profile};
+use crate::wheel::{self, Profile};
 use crate::{generated, site, supply};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn platform() -> Result<(), String> {
     };
     let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let glibc = glibc(&name).ok_or(format!("{name} has no manylinux tag"))?;
-    let environment = Environment::with("release", &[MATURIN, AUDITWHEEL])?;
+    let environment = Environment::with("auditwheel", &[AUDITWHEEL])?;
     let (good, report) = run_and_read(&mut environment.tool("auditwheel", &["show", &wheel.to_string_lossy()]))?;
     if !good || !report.contains("manylinux") {
         return Err(format!("{name}: auditwheel does not accept it"));

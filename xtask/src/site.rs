@@ -25,7 +25,7 @@ const LOADS: &[&str] = &["src=\"", "<link ", "@import", "url("];
 /// Builds the site into `target/site`.
 pub(crate) fn build() -> Result<(), String> {
     let folder = tree::target().join("site");
-    mkdocs("build", &["--strict", "--quiet", "--site-dir", &folder.to_string_lossy()])?;
+    mkdocs("build", &["--strict", "--site-dir", &folder.to_string_lossy()])?;
     let mut pages = BTreeSet::new();
     walk(&folder, Path::new(""), &mut pages)?;
     pages.retain(|page| page.extension().is_some_and(|end| end == "html" || end == "css"));
@@ -40,7 +40,7 @@ pub(crate) fn build() -> Result<(), String> {
 
 /// Serves the site on this machine, and builds it again when a page changes. The search needs a server.
 pub(crate) fn serve() -> Result<(), String> {
-    mkdocs("serve", &["--strict", "--quiet", "--open"])
+    mkdocs("serve", &["--strict", "--open"])
 }
 
 fn mkdocs(verb: &str, args: &[&str]) -> Result<(), String> {
