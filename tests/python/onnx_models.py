@@ -75,6 +75,29 @@ def _recurrent(op: str, gates: int, direction: str, lengths: bool = False, **att
     return model([node(op, names, outputs, **options)], normal(5, 4, 2), outputs, constants)
 
 
+def _exported() -> Case:
+    """Return an LSTM as PyTorch's exporter writes it: the begin states have the batch size of the input."""
+    ints = {"one": numpy.array(1), "zeroth": numpy.array([0]), "ends": numpy.array([2]), "size": numpy.array([3])}
+    constants = {
+        "w": normal(2, 12, 2),
+        "r": normal(2, 12, 3),
+        "b": normal(2, 24),
+        "flat": numpy.array([0, 0, -1]),
+        **ints,
+    }
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Gather", "shape one", "batch", axis=0),
+        node("Unsqueeze", "batch zeroth", "count"),
+        node("Concat", "ends count size", "states", axis=0),
+        node("ConstantOfShape", "states", "begin"),
+        node("LSTM", "x w r b - begin begin", "steps last cells", hidden_size=3, direction="bidirectional"),
+        node("Transpose", "steps", "turned", perm=[0, 2, 1, 3]),
+        node("Reshape", "turned flat", "y"),
+    ]
+    return model(nodes, normal(5, 4, 2), "y last cells", constants)
+
+
 def _scan() -> Case:
     steps = [node("Add", "s x", "sum"), node("Mul", "sum scale", "t"), node("Identity", "t", "out")]
     options = {"num_scan_inputs": 1, "scan_input_axes": [1], "scan_output_axes": [1], "scan_input_directions": [1]}
@@ -137,6 +160,7 @@ CASES: dict[str, Callable[[], Case]] = {
         "ConvTranspose", (1, 2, 3, 4), (2, 3, 3, 3), strides=[2, 2], output_shape=[6, 8]
     ),
     "lstm": lambda: _recurrent("LSTM", 4, "bidirectional"),
+    "lstm of pytorch": _exported,
     "lstm reverse": lambda: _recurrent("LSTM", 4, "reverse", lengths=True),
     "gru": lambda: _recurrent("GRU", 3, "bidirectional", linear_before_reset=1),
     "gru after": lambda: _recurrent("GRU", 3, "forward", lengths=True),

@@ -368,6 +368,11 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def _reshaped(x: Array, shape: Array) -> Array:
+    # Files of the exporter have no extents of 0 in shapes; in others they mean that of the input.
+    return x.reshape([x.shape[axis] if extent == 0 else extent for axis, extent in enumerate(shape)])
+
+
 _erf = numpy.vectorize(math.erf, otypes=["f4"])
 OPS: dict[str, Callable[..., Any]] = {
     "Add": _plain(numpy.add),
@@ -375,6 +380,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": _batch_norm,
     "Cast": lambda attributes, _, x: x.astype(DTYPES[attributes["to"]]),
     "Concat": lambda attributes, _, *given: numpy.concatenate(given, attributes["axis"]),
+    "ConstantOfShape": _plain(lambda shape: numpy.zeros(shape, "f4")),
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
     "Div": _plain(lambda x, y: x // y if x.dtype.kind == "i" else x / y),
@@ -402,10 +408,10 @@ OPS: dict[str, Callable[..., Any]] = {
     "ReduceMax": _reduced(numpy.max),
     "ReduceSum": _reduced(numpy.sum),
     "Relu": _plain(lambda x: numpy.maximum(x, 0)),
-    "Reshape": _plain(lambda x, shape: x.reshape(shape)),
+    "Reshape": _plain(_reshaped),
     "Scan": _scan,
     "ScatterElements": _scatter,
-    "Shape": lambda attributes, _, x: numpy.array(x.shape[attributes["start"] : attributes["end"]]),
+    "Shape": lambda attributes, _, x: numpy.array(x.shape[attributes.get("start", 0) : attributes.get("end")]),
     "Sigmoid": _plain(_sigmoid),
     "Slice": _slice,
     "Softmax": _softmax,
@@ -414,5 +420,6 @@ OPS: dict[str, Callable[..., Any]] = {
     "Tanh": _plain(numpy.tanh),
     "TopK": _top,
     "Transpose": lambda attributes, _, x: x.transpose(attributes["perm"]),
+    "Unsqueeze": _plain(lambda x, axes: numpy.expand_dims(x, tuple(axes))),
     "Where": _plain(numpy.where),
 }

@@ -327,6 +327,24 @@ def test_what_a_loop_does_is_bounded(tmp_path: pathlib.Path, monkeypatch: pytest
 TRUE: dict[str, Any] = {"true": numpy.array(True)}
 
 
+@pytest.mark.parametrize(
+    ("op", "shape", "attributes", "message"),
+    [
+        ("ConvTranspose", (1, 2, 3), {"strides": [1 << 40]}, "strides .* are not from 1 to 65536"),
+        ("Conv", (2, 1, 3), {"dilations": [1 << 40]}, "dilations .* are not from 1 to 65536"),
+        ("Conv", (2, 1, 3), {"pads": [1 << 40, 1 << 40]}, "pads .* are not supported"),
+    ],
+)
+def test_windows_of_a_file_ask_for_little_memory(
+    op: str, shape: tuple[int, ...], attributes: dict[str, Any], message: str, tmp_path: pathlib.Path
+) -> None:
+    nodes = [onnx_models.node(op, "x w", **attributes)]
+    data, given = onnx_models.model(nodes, onnx_models.normal(1, 1, 5), "y", {"w": onnx_models.normal(*shape)})
+    (tmp_path / "net.onnx").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        onnx.import_model(tmp_path / "net.onnx")(*given)
+
+
 def test_graphs_in_nodes_have_parameters_of_their_own(tmp_path: pathlib.Path) -> None:
     data, given = onnx_models.CASES["if"]()
     (tmp_path / "if.onnx").write_bytes(data)

@@ -12,6 +12,8 @@ from forerun.onnx._values import Call
 
 # The elements of a dilated window of a pooling.
 _MOST_TAPS = 4096
+# The largest stride, dilation and padding: the engine keeps tables of windows, whose length they determine.
+_FARTHEST = 1 << 16
 
 
 def _pads(attributes: Any, held: Sequence[int], reach: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
@@ -22,6 +24,8 @@ def _pads(attributes: Any, held: Sequence[int], reach: Sequence[int], strides: S
         return [(0, 0)] * count
     if mode == "NOTSET":
         given = attributes.get("pads", [0] * 2 * count)
+        if max(map(abs, given), default=0) > _FARTHEST:
+            raise ValueError(f"pads {given} are not supported")
         return list(zip(given[:count], given[count:], strict=True))
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise ValueError(f"auto_pad {mode} is not known")
@@ -44,9 +48,17 @@ def _reach(kernel: Sequence[int], dilations: Sequence[int]) -> list[int]:
 
 def _strides(attributes: Any, count: int) -> list[int]:
     strides = list(attributes.get("strides", [1] * count))
-    if len(strides) != count or min(strides, default=1) < 1:
-        raise ValueError(f"strides {strides} do not fit {count} axes")
-    return strides
+    return _steps("strides", strides, count)
+
+
+def _dilations(attributes: Any, count: int) -> list[int]:
+    return _steps("dilations", list(attributes.get("dilations", [1] * count)), count)
+
+
+def _steps(name: str, steps: list[int], count: int) -> list[int]:
+    if len(steps) != count or not all(1 <= step <= _FARTHEST for step in steps):
+        raise ValueError(f"{name} {steps} do not fit {count} axes, or are not from 1 to {_FARTHEST}")
+    return steps
 
 
 def _padded(x: Any, pads: Sequence[tuple[int, int]], fill: float) -> tuple[Any, tuple[int, ...]]:
@@ -65,8 +77,7 @@ def _around(x: Any, pads: Sequence[tuple[int, int]], fill: float) -> Any:
 def convolution(attributes: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """Compute ``Conv``."""
     kernel = tuple(weight.shape[2:])
-    dilations = attributes.get("dilations", [1] * len(kernel))
-    strides = _strides(attributes, len(kernel))
+    dilations, strides = _dilations(attributes, len(kernel)), _strides(attributes, len(kernel))
     x, pad = _padded(x, _pads(attributes, x.shape[2:], _reach(kernel, dilations), strides), 0.0)
     return npx.convolution(
         x,
@@ -85,7 +96,7 @@ def convolution(attributes: Any, x: Any, weight: Any, bias: Any = None) -> Any:
 def transposed(attributes: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """Compute ``ConvTranspose``: padding removes elements of the result."""
     kernel, held, count = tuple(weight.shape[2:]), x.shape[2:], x.ndim - 2
-    dilations = attributes.get("dilations", [1] * count)
+    dilations = _dilations(attributes, count)
     strides, groups = _strides(attributes, count), attributes.get("group", 1)
     extra = attributes.get("output_padding", [0] * count)
     reach = _reach(kernel, dilations)
@@ -125,7 +136,7 @@ def pooling(kind: str) -> Call:
 
     def call(attributes: Any, x: Any) -> Any:
         kernel = tuple(attributes["kernel_shape"])
-        strides, dilations = _strides(attributes, len(kernel)), attributes.get("dilations", [1] * len(kernel))
+        strides, dilations = _strides(attributes, len(kernel)), _dilations(attributes, len(kernel))
         included, ceil = bool(attributes.get("count_include_pad", 0)), bool(attributes.get("ceil_mode", 0))
         pads = _pads(attributes, x.shape[2:], _reach(kernel, dilations), strides)
         fill = -math.inf if kind == "max" else 0.0
