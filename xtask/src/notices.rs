@@ -22,7 +22,8 @@ Third-party software in the binary wheel of Forerun
 `cargo xtask gen` writes this file; do not edit it. It lists the crates that are linked into the wheel for x86-64 Linux, with the
 licence that each names in its manifest, and then the texts. Of a crate with a choice that includes MIT, the text is MIT's.
 
-The wheel also contains Rust's standard library, copyright The Rust Project Contributors, licensed MIT OR Apache-2.0.
+The source of each crate, in exactly this version, is in Rust's public package registry. The wheel also contains Rust's standard
+library, copyright The Rust Project Contributors, licensed MIT OR Apache-2.0.
 ";
 
 /// Beginnings of the names of files that hold licences.

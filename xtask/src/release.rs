@@ -8,8 +8,7 @@ use crate::sdist::{self, included};
 use crate::tree::{self, Source};
 use crate::wheel::{self, Profile};
 use crate::{generated, site, supply};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const AUDITWHEEL: &str = "auditwheel==6.8.2";
 
@@ -95,8 +94,7 @@ fn pack() -> Result<(), String> {
 
 /// Reports where the wheel runs: that in `target/wheels`, or a new one.
 fn platform() -> Result<(), String> {
-    let folder = tree::target().join("wheels");
-    let wheel = match fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).find(is_wheel) {
+    let wheel = match wheel::wheels(&tree::target().join("wheels")).pop() {
         Some(wheel) => wheel,
         None => wheel::build(Profile::Published)?,
     };
@@ -109,10 +107,6 @@ fn platform() -> Result<(), String> {
     }
     say!("release: {name} needs glibc {glibc} or later");
     contains(&environment, &wheel, &["licenses/THIRD-PARTY.txt", "licenses/LICENSE-MIT", ".cyclonedx.json"])
-}
-
-fn is_wheel(path: &PathBuf) -> bool {
-    path.extension().is_some_and(|end| end == "whl")
 }
 
 /// The oldest glibc that a wheel's name promises.

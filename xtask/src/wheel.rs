@@ -4,7 +4,7 @@ use crate::command::{run, say};
 use crate::python::{Environment, interpreter};
 use crate::tree;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Packages in the working environment besides Forerun.
 const WORKSHOP: &[&str] = &[
@@ -98,7 +98,8 @@ pub(crate) fn tour(args: &[&str]) -> Result<(), String> {
     run(environment.python(&["-m", "tour"]).args(args).current_dir(here).env("PYTHONPATH", tree::root()))
 }
 
-fn wheels(folder: &PathBuf) -> Vec<PathBuf> {
+/// The wheels in a folder.
+pub(crate) fn wheels(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "whl")).collect()
 }

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_empty_entry_is_not_the_current_folder() {
-        assert_eq!(entries(OsStr::new("")), [PathBuf::new(); 0]);
+        assert!(entries(OsStr::new("")).is_empty());
         assert_eq!(entries(OsStr::new("/a::b")), [PathBuf::from("/a"), PathBuf::from("b")]);
     }
 
