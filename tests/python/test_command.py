@@ -319,6 +319,36 @@ def test_help_and_version() -> None:
     assert "commands:" in alone.stderr
 
 
+def on_a_terminal(*words: str, **environment: str) -> str:
+    """Return what the command prints to a terminal."""
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    variables = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | environment
+    with subprocess.Popen(
+        [sys.executable, "-m", "forerun", *words], stdin=follower, stdout=follower, stderr=follower, env=variables
+    ) as process:
+        os.close(follower)
+        parts = []
+        while True:
+            try:
+                part = os.read(leader, 1 << 16)
+            except OSError:
+                # Linux reports the end of a terminal as an error.
+                break
+            if not part:
+                break
+            parts.append(part)
+        os.close(leader)
+        assert process.wait(timeout=60) == 0
+    return b"".join(parts).decode()
+
+
+def test_colours_are_for_terminals() -> None:
+    assert "\x1b[1m2. " in on_a_terminal("tour", "2")
+    assert "\x1b" not in on_a_terminal("tour", "2", NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal("tour", "2", TERM="dumb")
+
+
 def test_the_command_is_not_imported_with_the_package() -> None:
     done = python("-c", "import sys, forerun; print([m for m in sys.modules if 'command' in m or m == 'argparse'])")
     assert done.stdout == "[]\n"
