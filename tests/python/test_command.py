@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator
 
 import pytest
+from test_chapter import TRAINING, blocks, printed
 
 import forerun
 from forerun._command import completions
@@ -206,6 +207,18 @@ DIALECTS = {
 def test_an_unchanged_program_runs_with_a_dialect(name: str) -> None:
     done = command("run", "--as", name, write("train.py", DIALECTS[name]))
     assert (done.returncode, done.stdout) == (0, f"ndarray forerun.{name}\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "dialect"), [("english", "mxnet"), ("french_pytorch", "torch"), ("chinese_paddle", "paddle")]
+)
+def test_programs_of_the_book_run_as_printed(program: str, dialect: str) -> None:
+    text = "\n".join(printed(block) for block in blocks(program)[:TRAINING])
+    assert f"from {dialect}" in text or f"import {dialect}" in text
+    assert "forerun" not in text
+    done = command("run", "--as", dialect, write("program.py", text))
+    assert done.returncode == 0, done.stderr
+    assert "Done" in done.stdout
 
 
 def test_processes_of_a_program_find_the_dialect_too() -> None:
