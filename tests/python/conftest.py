@@ -32,6 +32,7 @@ hypothesis.settings.load_profile("long" if os.environ.get("FORERUN_TEST_LONG") =
 SLOW = (
     "test_asyncio.py::test_cancelling_is_safe",
     "test_chapter.py",
+    "test_command.py",
     "test_devices.py",
     "test_example_programs.py",
     "test_exit.py",

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator
 
 import pytest
+from test_chapter import TRAINING, blocks, printed
 
 import forerun
 from forerun._command import completions
@@ -208,6 +209,18 @@ def test_an_unchanged_program_runs_with_a_dialect(name: str) -> None:
     assert (done.returncode, done.stdout) == (0, f"ndarray forerun.{name}\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("program", "dialect"), [("english", "mxnet"), ("french_pytorch", "torch"), ("chinese_paddle", "paddle")]
+)
+def test_programs_of_the_book_run_as_printed(program: str, dialect: str) -> None:
+    text = "\n".join(printed(block) for block in blocks(program)[:TRAINING])
+    assert f"from {dialect}" in text or f"import {dialect}" in text
+    assert "forerun" not in text
+    done = command("run", "--as", dialect, write("program.py", text))
+    assert done.returncode == 0, done.stderr
+    assert "Done" in done.stdout
+
+
 def test_processes_of_a_program_find_the_dialect_too() -> None:
     write(
         "train.py",
@@ -317,6 +330,36 @@ def test_help_and_version() -> None:
     alone = command()
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "commands:" in alone.stderr
+
+
+def on_a_terminal(*words: str, **environment: str) -> str:
+    """Return what the command prints to a terminal."""
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    variables = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | environment
+    with subprocess.Popen(
+        [sys.executable, "-m", "forerun", *words], stdin=follower, stdout=follower, stderr=follower, env=variables
+    ) as process:
+        os.close(follower)
+        parts = []
+        while True:
+            try:
+                part = os.read(leader, 1 << 16)
+            except OSError:
+                # Linux reports the end of a terminal as an error.
+                break
+            if not part:
+                break
+            parts.append(part)
+        os.close(leader)
+        assert process.wait(timeout=60) == 0
+    return b"".join(parts).decode()
+
+
+def test_colours_are_for_terminals() -> None:
+    assert "\x1b[1m2. " in on_a_terminal("tour", "2")
+    assert "\x1b" not in on_a_terminal("tour", "2", NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal("tour", "2", TERM="dumb")
 
 
 def test_the_command_is_not_imported_with_the_package() -> None:

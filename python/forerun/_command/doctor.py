@@ -52,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
     """Print the report; return 1 if something is broken."""
     findings: list[Finding] = []
     section = ""
-    for finding in report():
+    for finding in report(bar=options.json):
         findings.append(finding)
         if options.json:
             continue
@@ -74,15 +74,15 @@ def main(options: argparse.Namespace) -> int:
     return 1 if broken else 0
 
 
-def report() -> Iterator[Finding]:
-    """Yield everything that is looked at."""
+def report(bar: bool) -> Iterator[Finding]:
+    """Yield everything that is looked at. Where nothing else is printed meanwhile, a bar shows the progress."""
     machine = _forerun.machine()
     yield from _versions()
     yield from _processor(machine["isa"], machine["available"])
     yield from _limits()
     yield from _devices(machine["driver"], machine["libraries"])
     yield from _settings()
-    yield from _self_test()
+    yield from _self_test(bar)
 
 
 def _versions() -> Iterator[Finding]:
@@ -241,12 +241,13 @@ def _settings() -> Iterator[Finding]:
         yield Finding(section, "environment", "no variable FORERUN_... is set", "ok")
 
 
-def _self_test() -> Iterator[Finding]:
+def _self_test(bar: bool) -> Iterator[Finding]:
     device = npx.gpu(0) if npx.num_gpus() else None
     section = f"self-test: {device or 'host'} against {'the host' if device else 'NumPy'}"
     every = checks()
     skipped = 0
-    for outcome in progress(run(every, device), len(every), "self-test"):
+    outcomes = run(every, device)
+    for outcome in progress(outcomes, len(every), "self-test") if bar else outcomes:
         if outcome.error is None and outcome.off is None:
             skipped += 1
             continue
