@@ -15,12 +15,13 @@ import statistics
 import sys
 import time
 
-from training import BATCHES, forerun_step
+from training import forerun_step
 
 import forerun
 from forerun import npx
 
 now = time.perf_counter
+BATCHES = 5
 ORDERS = (("off", "again", "on"), ("again", "on", "off"), ("on", "off", "again"))
 
 
