@@ -15,6 +15,7 @@ export function time(seconds: number, digits = 4): string {
 }
 
 export function bytes(count: number): string {
+  if (Math.abs(count) < 1000) return `${Math.round(count)} B`;
   let unit = "B";
   for (const next of ["kB", "MB", "GB", "TB"]) {
     if (Math.abs(count) < 1000) break;

@@ -35,10 +35,13 @@ export const TABS: [Tab, string][] = [
   ["memory", "Memory"],
 ];
 
-const MOST = 300;
+/** Rows that a table shows at first, and at most. */
+const FEW = 16;
+const MOST = 1000;
 
 export class Tables {
   private readonly orders = new Map<Tab, [number, boolean]>();
+  private readonly unfolded = new Set<Tab>();
   private readonly tables: Record<Tab, Table<never>>;
   private chosen: Target | null = null;
   tab: Tab = "lines";
@@ -83,7 +86,8 @@ export class Tables {
       head.append(element("th", { "aria-sort": sort, scope: "col", ...(column.numeric ? { class: "number" } : {}) }, button));
     });
     const body = element("tbody");
-    for (const row of sorted.slice(0, MOST)) {
+    const shown = this.unfolded.has(tab) || sorted.length <= FEW + 3 ? MOST : FEW;
+    for (const row of sorted.slice(0, shown)) {
       const line = element("tr", { tabindex: "0" });
       const own = target(row);
       if (this.isChosen(own)) line.setAttribute("aria-selected", "true");
@@ -100,7 +104,14 @@ export class Tables {
       body.append(line);
     }
     const parts: HTMLElement[] = [element("table", {}, element("thead", {}, head), body)];
-    if (sorted.length > MOST) parts.push(element("p", { class: "empty" }, `${sorted.length - MOST} more rows`));
+    if (sorted.length > shown) {
+      const more = element("button", { type: "button", class: "link more" }, `${sorted.length - shown} more rows`);
+      more.addEventListener("click", () => {
+        this.unfolded.add(tab);
+        this.show(tab);
+      });
+      parts.push(more);
+    }
     this.place.replaceChildren(...parts);
   }
 

@@ -46,11 +46,14 @@ def size(count: float) -> str:
     >>> size(1_500_000)
     '1.5 MB'
     """
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(count) < 1000 or unit == "GB":
-            break
-        count /= 1000
-    return f"{count:.3g} {unit}" if abs(count) < 1000 else f"{count:,.0f} {unit}"
+    if abs(count) < 1000:
+        return f"{count:.0f} B"
+    count, unit = next((count / scale, unit) for scale, unit in _UNITS if abs(count) < 1000 * scale or unit == "TB")
+    digits = 2 if abs(count) < 10 else 1 if abs(count) < 100 else 0
+    return f"{round(count, digits):.12g} {unit}"
+
+
+_UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 
 
 def duration(seconds: float) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import threading
 from collections import Counter, defaultdict
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -74,6 +72,9 @@ def _event(thread: str, raw: _forerun._Event) -> TraceEvent:
 
 def events_of(lanes: list[tuple[str, list[_forerun._Event]]]) -> list[TraceEvent]:
     """Return the events of all threads, ordered by start time; equal starts are ordered from outer to inner."""
+    # Imported late, so that `import forerun` stays quick.
+    import threading
+
     # The engine knows threads of the program by the system's number.
     names = {f"thread {thread.native_id}": thread.name for thread in threading.enumerate()}
     events = [_event(names.get(thread, thread), raw) for thread, rows in lanes for raw in rows]
@@ -191,6 +192,8 @@ class Trace:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the timeline to a JSON file, for https://ui.perfetto.dev or ``chrome://tracing``."""
+        import json
+
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.timeline(), file)
 
