@@ -315,7 +315,7 @@ pub unsafe extern "C" fn forerun_where(
 ) -> forerun_status {
     call(|caller| {
         let (condition, x1, x2) = (caller.get(condition)?, caller.operand(&x1)?, caller.operand(&x2)?);
-        caller.give(out, ops::pointwise(Point::Where, &[Arg::Array(&*condition), x1.arg(), x2.arg()], caller.loc()))
+        caller.give(out, ops::pointwise(Point::Where, &[Arg::Array(&condition), x1.arg(), x2.arg()], caller.loc()))
     })
 }
 
