@@ -4,6 +4,7 @@
 //! of the workspace, not the internals of a crate.
 
 mod bench;
+mod capi;
 mod command;
 mod families;
 mod generated;
@@ -39,6 +40,8 @@ usage: cargo xtask <verb>
                               --release  as it is published: with link-time optimisation
                               --sdist    packs the sources instead; fails when a file is missing from them
                               --only-for PYTHON  as published, for one interpreter: CPython 3.10; into target/wheels-one
+  capi [--release]          builds the C library with its headers, for pkg-config and CMake: with debug assertions
+                            into target/c-dev, optimised into target/c
   tour [ARGS...]            builds, installs and shows what Forerun does; writes forerun-tour.html
                               --quick  less of everything; --report PATH, --no-report
   docs [--serve]            builds the documentation site into target/site; fails when a link leads nowhere
@@ -57,8 +60,10 @@ fn main() -> ExitCode {
         ["planted"] => planted::run(""),
         ["planted", part] => planted::run(part),
         ["supply"] => supply::check(),
-        ["gen"] => generated::write(&tree::root()),
-        ["gen", "--check"] => generated::check(&tree::root()),
+        ["gen"] => generated::write(&tree::root()).and_then(|()| capi::write_header()),
+        ["gen", "--check"] => generated::check(&tree::root()).and_then(|()| capi::check_header()),
+        ["capi"] => capi::build(capi::Profile::Dev).map(drop),
+        ["capi", "--release"] => capi::build(capi::Profile::Release).map(drop),
         ["wheel"] => wheel::build(wheel::Profile::Local).map(drop),
         ["wheel", "--release"] => wheel::build(wheel::Profile::Published).map(drop),
         ["wheel", "--sdist"] => sdist::build(),

@@ -14,6 +14,9 @@ use std::path::{Component, Path, PathBuf};
 /// The folders that a build reads.
 const FOLDERS: &[&str] = &["crates", "python"];
 
+/// A folder in them from which the wheel is not built.
+const OTHER: &str = "crates/capi";
+
 /// The files in the root that it reads.
 const FILES: &[&str] =
     &["Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "THIRD-PARTY.txt", "pyproject.toml"];
@@ -55,6 +58,7 @@ fn missing(root: &Path, package: &Path) -> Result<Vec<String>, String> {
     for folder in FOLDERS {
         walk(root, Path::new(folder), &mut wanted)?;
     }
+    wanted.retain(|path| !path.starts_with(OTHER));
     for path in wanted.clone().iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
         wanted.extend(included(path, &tree::read(&root.join(path))?));
     }
@@ -126,6 +130,7 @@ mod tests {
         put("tree/python/a/__pycache__/b.pyc", "");
         put("tree/python/a/_b.so", "");
         put("tree/docs/a.md", "");
+        put("tree/crates/capi/src/lib.rs", "");
         put("tree/crates/a/src/a.cuh", "");
         let found = missing(&folder.join("tree"), &folder.join("package")).unwrap();
         assert_eq!(found, ["crates/a/src/a.cuh", "docs/a.md"]);

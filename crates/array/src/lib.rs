@@ -5,6 +5,7 @@
 #![cfg(not(loom))]
 
 mod array;
+pub mod dlpack;
 mod observe;
 pub mod ops;
 mod runtime;

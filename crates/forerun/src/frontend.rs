@@ -3,6 +3,8 @@
 //!
 //! A Rust program does not need this module. It may change with any release.
 
+/// DLPack's structs, for frontends that exchange arrays.
+pub use forerun_array::dlpack;
 pub use forerun_array::{
     Capture, CapturedProgram, CudaLibrary, Isa, Lent, ObservedOp, Observer, ReadyFuture, ScratchAllocator,
     abandon_detecting, add_observer, cuda_driver_version, cuda_libraries, cuda_number, detects_nonfinite, drain,

@@ -4,8 +4,9 @@
 //! Invariant: an exported buffer lives as long as the array object that exported it.
 
 use crate::array::PyArray;
-use crate::dlpack::{Kept, keep};
+use crate::dlpack::keep;
 use forerun::DType;
+use forerun::frontend::dlpack::Kept;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -5,122 +5,27 @@
 //! | versioned capsule | the bytes themselves, marked read-only; with `copy=True` a writable copy | copied |
 //! | capsule before version 1.0 | a copy, because it cannot mark its bytes as read-only | copied |
 //!
-//! Invariant: this library never changes exported elements. They live until the deleter is called, which any thread may
-//! do, with or without the GIL. An imported capsule is returned to its producer exactly once.
+//! Invariant: an imported capsule is returned to its producer exactly once. Exported elements may be released with or
+//! without the GIL.
 
 use crate::device::{PyDevice, on};
 use crate::error::raise;
 use crate::loc::here;
 use crate::{dtype, submit, wait};
-use forerun::frontend::Lent;
-use forerun::{Array, DType, Device, Layout, Shape, ops};
+use forerun::frontend::dlpack::{
+    self, CUDA, Described, Foreign, HOST, IS_COPIED, Kept, READ_ONLY, Refusal, Unversioned, Versioned,
+};
+use forerun::{Array, Device, ops};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use std::ffi::{CStr, c_void};
-
-/// The protocol's device types on which arrays can be.
-const HOST: i32 = 1;
-const CUDA: i32 = 2;
-const PINNED_HOST: i32 = 3;
-
-/// The version of exported capsules.
-const VERSION: Version = Version { major: 1, minor: 1 };
-const READ_ONLY: u64 = 1;
-const IS_COPIED: u64 = 2;
+use std::ffi::CStr;
 
 /// The names of capsules before and after they are consumed.
 const PLAIN: &CStr = c"dltensor";
 const PLAIN_TAKEN: &CStr = c"used_dltensor";
 const VERSIONED: &CStr = c"dltensor_versioned";
 const VERSIONED_TAKEN: &CStr = c"used_dltensor_versioned";
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Version {
-    major: u32,
-    minor: u32,
-}
-
-/// An element type: a kind, its bits, and the number of lanes.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq)]
-struct Elements {
-    code: u8,
-    bits: u8,
-    lanes: u16,
-}
-
-/// A tensor of the protocol: address, device, element type and layout.
-#[repr(C)]
-struct Described {
-    data: *mut c_void,
-    device_type: i32,
-    device_id: i32,
-    rank: i32,
-    elements: Elements,
-    shape: *const i64,
-    strides: *const i64,
-    byte_offset: u64,
-}
-
-/// The content of a capsule before version 1.0.
-#[repr(C)]
-struct Plain {
-    described: Described,
-    context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Plain)>,
-}
-
-/// The content of a versioned capsule.
-#[repr(C)]
-struct Versioned {
-    version: Version,
-    context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
-    flags: u64,
-    described: Described,
-}
-
-/// An exported description and the data it refers to. The first field is what the capsule points at.
-#[repr(C)]
-struct Exported<T> {
-    head: T,
-    _kept: Kept,
-    _numbers: Vec<i64>,
-}
-
-/// Elements exported to another library.
-pub(crate) struct Kept {
-    lent: Lent,
-    device: Device,
-}
-
-impl Kept {
-    /// The elements.
-    pub(crate) fn lent(&self) -> &Lent {
-        &self.lent
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        // Kernels of the consumer may still read the elements after it released them. If the device is lost, nothing
-        // reads any more.
-        if !self.device.is_host() {
-            let _ = forerun::frontend::settle_device(self.device);
-        }
-    }
-}
-
-/// The deleter of exported capsules.
-///
-/// # Safety
-/// Called once, with the address of the head of an [`Exported`] of the same type.
-unsafe extern "C" fn delete<T>(head: *mut T) {
-    // SAFETY: the head is the first field of a box that came from `Box::into_raw`.
-    drop(unsafe { Box::from_raw(head.cast::<Exported<T>>()) });
-}
 
 /// The destructor of capsules that were not consumed.
 ///
@@ -130,9 +35,9 @@ unsafe extern "C" fn forget(capsule: *mut ffi::PyObject) {
     // SAFETY: the capsule is alive; an unchanged name means that it still owns its pointer.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
-            delete(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast::<Versioned>());
+            Versioned::delete(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast());
         } else if ffi::PyCapsule_IsValid(capsule, PLAIN.as_ptr()) != 0 {
-            delete(ffi::PyCapsule_GetPointer(capsule, PLAIN.as_ptr()).cast::<Plain>());
+            Unversioned::delete(ffi::PyCapsule_GetPointer(capsule, PLAIN.as_ptr()).cast());
         }
     }
 }
@@ -147,13 +52,9 @@ pub(crate) struct Asked<'a, 'py> {
 
 /// The protocol's number of an array's device.
 pub(crate) fn device_of(array: &Array) -> PyResult<(i32, i32)> {
-    if array.device().is_host() {
-        return Ok((HOST, 0));
-    }
-    if let Some(number) = forerun::frontend::cuda_number(array.device()) {
-        return Ok((CUDA, number as i32));
-    }
-    Err(PyBufferError::new_err(format!("__dlpack_device__: the memory of {} cannot be shared", array.device())))
+    dlpack::place_of(array.device()).ok_or_else(|| {
+        PyBufferError::new_err(format!("__dlpack_device__: the memory of {} cannot be shared", array.device()))
+    })
 }
 
 /// Exports an array as a capsule.
@@ -184,40 +85,24 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &Array, asked: &Asked<'_, 'py>
     let kept = if fetched { fetch(py, array, "__dlpack__") } else { keep(py, array, "__dlpack__") }?;
     // From here on only the capsule holds the bytes of a copy, so the consumer may write them.
     drop(own);
-    let layout = kept.lent.layout();
-    let mut numbers: Vec<i64> = layout.shape.iter().map(|extent| *extent as i64).collect();
-    numbers.extend(layout.strides().iter().map(|stride| *stride as i64));
-    let described = Described {
-        data: kept.lent.address().cast_mut().cast(),
-        device_type: home.0,
-        device_id: home.1,
-        rank: layout.shape.rank() as i32,
-        elements: elements_of(kept.lent.dtype()),
-        shape: numbers.as_ptr(),
-        strides: numbers[layout.shape.rank()..].as_ptr(),
-        byte_offset: 0,
-    };
-    let context = std::ptr::null_mut();
     if versioned {
         let flags = if copied || fetched { IS_COPIED } else { READ_ONLY };
-        let head = Versioned { version: VERSION, context, deleter: Some(delete), flags, described };
-        capsule(py, Exported { head, _kept: kept, _numbers: numbers }, VERSIONED)
+        capsule(py, Taken::Versioned(kept.export(home, flags)))
     } else {
-        let head = Plain { described, context, deleter: Some(delete) };
-        capsule(py, Exported { head, _kept: kept, _numbers: numbers }, PLAIN)
+        capsule(py, Taken::Plain(kept.export_plain(home)))
     }
 }
 
 /// Keeps the elements of an array on their device.
 pub(crate) fn keep(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
     let lent = wait::read(py, array, call, |array, wait| array.lend_with(wait))?;
-    Ok(Kept { lent, device: array.device() })
+    Ok(Kept::new(lent, array.device()))
 }
 
 /// Copies the elements of a device array to the host.
 fn fetch(py: Python<'_>, array: &Array, call: &'static str) -> PyResult<Kept> {
     let snapshot = wait::read(py, array, call, |array, wait| array.snapshot_with(wait))?;
-    Ok(Kept { lent: snapshot.into(), device: Device::default() })
+    Ok(Kept::new(snapshot.into(), Device::default()))
 }
 
 /// Rejects invalid streams: the host has none, and CUDA streams are numbers, of which 0 is ambiguous.
@@ -232,21 +117,24 @@ fn check_stream(stream: Option<&Bound<'_, PyAny>>, cuda: bool) -> PyResult<()> {
     }
 }
 
-fn capsule<'py, T>(py: Python<'py>, exported: Exported<T>, name: &'static CStr) -> PyResult<Bound<'py, PyAny>> {
-    let pointer = Box::into_raw(Box::new(exported));
+/// A capsule that owns an exported tensor.
+fn capsule(py: Python<'_>, owned: Taken) -> PyResult<Bound<'_, PyAny>> {
+    let (pointer, name) = match owned {
+        Taken::Plain(head) => (head.cast(), PLAIN),
+        Taken::Versioned(head) => (head.cast(), VERSIONED),
+    };
     // SAFETY: the pointer is not null, the name is static, and the capsule owns what it points at from now on.
-    let made = unsafe { ffi::PyCapsule_New(pointer.cast(), name.as_ptr(), Some(forget)) };
-    if made.is_null() {
-        // SAFETY: no capsule took ownership.
-        drop(unsafe { Box::from_raw(pointer) });
+    let made = unsafe { ffi::PyCapsule_New(pointer, name.as_ptr(), Some(forget)) };
+    if !made.is_null() {
+        std::mem::forget(owned);
     }
     // SAFETY: the result is a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, made) }
 }
 
-/// The consumed content of a capsule, returned to its producer when dropped.
+/// The content of a capsule, returned to its producer when dropped.
 enum Taken {
-    Plain(*mut Plain),
+    Plain(*mut Unversioned),
     Versioned(*mut Versioned),
 }
 
@@ -274,32 +162,29 @@ impl Taken {
         Err(PyTypeError::new_err("from_dlpack: __dlpack__ returned no capsule, or one that was already consumed"))
     }
 
-    /// The described tensor, if the capsule's version is supported.
-    fn described(&self) -> PyResult<&Described> {
-        match self {
+    /// The checked description of the tensor.
+    fn foreign(&self) -> PyResult<Foreign> {
+        let described = match self {
             // SAFETY: the protocol guarantees the struct until the deleter is called.
-            Taken::Plain(head) => Ok(unsafe { &(**head).described }),
-            Taken::Versioned(head) => {
-                // SAFETY: as above, for the version field; the other fields are used only for the known version.
-                let (version, described) = unsafe { ((**head).version, &raw const (**head).described) };
-                if version.major != VERSION.major {
-                    let text = format!("from_dlpack: version {}.{} is not supported", version.major, version.minor);
-                    return Err(PyBufferError::new_err(text));
-                }
-                // SAFETY: the protocol guarantees the struct until the deleter is called.
-                Ok(unsafe { &*described })
-            }
-        }
+            Taken::Plain(head) => Ok(unsafe { (**head).described() }),
+            // SAFETY: as above.
+            Taken::Versioned(head) => unsafe { Versioned::described(*head) },
+        };
+        described.and_then(Described::check).map_err(|refusal| match refusal {
+            Refusal::Unreadable(text) => PyBufferError::new_err(format!("from_dlpack: {text}")),
+            Refusal::Dtype(name) => dtype::unknown(&name),
+            Refusal::Shape(error) => raise(error),
+        })
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // SAFETY: the content is consumed, so only this calls the deleter, once.
+        // SAFETY: the content is owned, so only this calls the deleter, once.
         unsafe {
             match *self {
-                Taken::Plain(head) => (*head).deleter.into_iter().for_each(|delete| delete(head)),
-                Taken::Versioned(head) => (*head).deleter.into_iter().for_each(|delete| delete(head)),
+                Taken::Plain(head) => Unversioned::delete(head),
+                Taken::Versioned(head) => Versioned::delete(head),
             }
         }
     }
@@ -314,49 +199,20 @@ pub(crate) fn from_capsule(
     device: Option<&Bound<'_, PyDevice>>,
 ) -> PyResult<Py<PyAny>> {
     let taken = Taken::from(capsule)?;
-    let described = taken.described()?;
-    let home = home_of(described)?;
-    let dtype = dtype_of(described.elements)?;
-    let layout = layout_of(described)?;
-    let bytes = layout.shape.size() * dtype.size();
-    let first = described.data.cast::<u8>().wrapping_add(described.byte_offset as usize);
-    if bytes > 0 && (described.data.is_null() || !first.addr().is_multiple_of(dtype.size())) {
-        return Err(PyBufferError::new_err(format!(
-            "from_dlpack: address {first:?} is null or misaligned for {dtype}"
-        )));
+    let foreign = taken.foreign()?;
+    if !foreign.home.is_host() {
+        return from_cuda(py, &foreign, device);
     }
-    if !home.is_host() {
-        return from_cuda(py, first, dtype, layout, home, device);
-    }
-    wait::make_host_room(py, bytes)?;
+    let Foreign { first, dtype, layout, .. } = foreign;
+    wait::make_host_room(py, layout.shape.size() * dtype.size())?;
     // SAFETY: the protocol guarantees the elements of the layout until the deleter is called.
     let copied = on(device, || unsafe { ops::from_host(first, dtype, layout, here(py)) })?;
     submit::object(py, copied)
 }
 
-/// The device from which the described elements can be read.
-fn home_of(described: &Described) -> PyResult<Device> {
-    let place = (described.device_type, described.device_id);
-    match place {
-        (HOST | PINNED_HOST, _) => Ok(Device::default()),
-        (CUDA, number) => {
-            let mut gpus = (0..forerun::device::accelerator_count()).map(|number| Device::Gpu(number as u8));
-            gpus.find(|gpu| forerun::frontend::cuda_number(*gpu) == usize::try_from(number).ok())
-        }
-        .ok_or_else(|| PyBufferError::new_err(format!("from_dlpack: there is no device {place:?}"))),
-        _ => Err(PyBufferError::new_err(format!("from_dlpack: cannot read from device {place:?}"))),
-    }
-}
-
 /// Creates an array from elements in device memory: copied on that device, then transferred if needed.
-fn from_cuda(
-    py: Python<'_>,
-    first: *mut u8,
-    dtype: DType,
-    layout: Layout,
-    home: Device,
-    wanted: Option<&Bound<'_, PyDevice>>,
-) -> PyResult<Py<PyAny>> {
+fn from_cuda(py: Python<'_>, foreign: &Foreign, wanted: Option<&Bound<'_, PyDevice>>) -> PyResult<Py<PyAny>> {
+    let Foreign { first, dtype, layout, home } = *foreign;
     wait::announce(py, "from_dlpack")?;
     let (address, loc) = (first.addr(), here(py));
     let copied = py.detach(|| {
@@ -371,44 +227,4 @@ fn from_cuda(
         Some(wanted) => submit::object(py, ops::transfer(&copied, wanted, here(py))),
         None => submit::object(py, Ok(copied)),
     }
-}
-
-/// Shape and strides of a description. Every number in it is checked.
-fn layout_of(described: &Described) -> PyResult<Layout> {
-    let rank = usize::try_from(described.rank).map_err(|_| PyBufferError::new_err("from_dlpack: negative rank"))?;
-    if rank > 0 && described.shape.is_null() {
-        return Err(PyBufferError::new_err("from_dlpack: the capsule has no shape"));
-    }
-    // SAFETY: the protocol guarantees a number for each dimension; without dimensions nothing is read.
-    let numbers = |first: *const i64| (0..rank).map(move |axis| unsafe { *first.add(axis) });
-    let extents: Result<Vec<usize>, _> = numbers(described.shape).map(usize::try_from).collect();
-    let extents = extents.map_err(|_| PyBufferError::new_err("from_dlpack: a negative extent"))?;
-    let shape = Shape::new(&extents).map_err(raise)?;
-    if described.strides.is_null() {
-        return Ok(Layout::dense(shape));
-    }
-    let strides: Vec<isize> = numbers(described.strides).map(|stride| stride as isize).collect();
-    Ok(Layout::strided(shape, &strides))
-}
-
-/// The protocol's code of a dtype: the kind that its name begins with, and its bits.
-fn elements_of(dtype: DType) -> Elements {
-    let code = match dtype.name().trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "int" => 0,
-        "uint" => 1,
-        "float" => 2,
-        "bfloat" => 4,
-        "complex" => 5,
-        _ => 6,
-    };
-    Elements { code, bits: dtype.size() as u8 * 8, lanes: 1 }
-}
-
-fn dtype_of(elements: Elements) -> PyResult<DType> {
-    DType::ALL.into_iter().find(|dtype| elements_of(*dtype) == elements).ok_or_else(|| {
-        let Elements { code, bits, lanes } = elements;
-        let family = ["int", "uint", "float", "handle", "bfloat", "complex", "bool"].get(code as usize);
-        let width = if lanes == 1 { format!("{bits}") } else { format!("{bits}x{lanes}") };
-        dtype::unknown(&format!("{}{width}", family.unwrap_or(&"of an unknown family, ")))
-    })
 }

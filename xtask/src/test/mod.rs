@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all stages, a closing table and a closing line.
 
+mod capi;
 mod counts;
 mod ledger;
 mod models;

@@ -4,7 +4,7 @@ use super::ledger::{Ledger, in_background};
 use super::new_op::{family, row};
 use super::programs::{self, TestProgram, example};
 use super::record::Covered;
-use super::{models, suites};
+use super::{capi, models, suites};
 use crate::command::{cargo, execute, run as run_command, say, shown, tell};
 use crate::python::Environment;
 use crate::wheel;
@@ -117,6 +117,11 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
             family::check(&kernel_compiler(CUDA_12)?, &wheel::workshop()?)
         })
     });
+    if cfg!(target_os = "linux") {
+        ledger.check_and_note("C and C++", || {
+            unless_passed(extent, Covered::new("C and C++", &capi::covered()?)?, || capi::check(extent))
+        });
+    }
     models::run(ledger, extent);
 }
 

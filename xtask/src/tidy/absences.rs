@@ -37,6 +37,8 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("nn", "Device::Gpu", "layers are the same on every device"),
     ("forerun", "std::thread", "the facade re-exports"),
     ("forerun", "std::fs", "the facade re-exports"),
+    ("capi", "std::fs", "files are read and written by nn"),
+    ("capi", "std::time", "the interface converts"),
     ("python", "std::fs", "files are read and written in Python"),
 ];
 

@@ -21,6 +21,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("forerun", &["base", "engine", "ops", "plan", "array", "grad", "nn", "image"]),
     // A frontend uses the catalogue for its functions, and `forerun` for the rest.
     ("python", &["base", "ops", "forerun"]),
+    ("capi", &["forerun"]),
 ];
 
 /// Every dependency that is not allowed.

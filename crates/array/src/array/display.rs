@@ -18,6 +18,10 @@ impl fmt::Display for Array {
             Err(error) => return write!(f, "<failed: {error}>"),
         };
         let shape = self.shape();
+        if shape.size() == 0 {
+            // As NumPy, whatever the extents, which may be very large.
+            return f.write_str("[]");
+        }
         let elements: Vec<Scalar> = snapshot.elements().map(|element| shortest(element, self.dtype())).collect();
         let shown =
             |i: usize, extent: usize| shape.size() <= THRESHOLD || extent <= 2 * EDGE || i < EDGE || i + EDGE >= extent;
