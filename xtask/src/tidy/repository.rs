@@ -49,9 +49,9 @@ impl Repository {
                 paths.insert(table.to_owned());
             }
         }
-        for folder in
-            ["docs", "docs/benchmarks", "docs/conformance", "docs/diagrams", "docs/plots", "page", LAYERS, INTERNALS]
-        {
+        let folders =
+            ["docs", "docs/benchmarks", "docs/conformance", "docs/diagrams", "docs/plots", "page", "cpp/examples"];
+        for folder in folders.into_iter().chain([LAYERS, INTERNALS]) {
             for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 if path.ends_with(".md") {

@@ -211,11 +211,6 @@ thread_local! {
     static RING: OnceCell<Arc<Mutex<Ring>>> = const { OnceCell::new() };
 }
 
-/// The system's number of the calling thread, on Linux.
-fn system_number() -> Option<String> {
-    Some(std::fs::read_link("/proc/thread-self").ok()?.file_name()?.to_str()?.to_owned())
-}
-
 #[cold]
 fn open_ring() -> Arc<Mutex<Ring>> {
     let mut rings = RINGS.lock();
@@ -223,7 +218,7 @@ fn open_ring() -> Arc<Mutex<Ring>> {
     let name = match std::thread::current().name() {
         Some(name) if rings.threads.iter().all(|(taken, _)| taken != name) => name.to_owned(),
         // A frontend may know a name for the system's number.
-        name => format!("{} {}", name.unwrap_or("thread"), system_number().unwrap_or(rings.count.to_string())),
+        name => format!("{} {}", name.unwrap_or("thread"), forerun_engine::thread_number().unwrap_or(rings.count)),
     };
     rings.count += 1;
     rings.threads.push((name, ring.clone()));
