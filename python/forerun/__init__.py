@@ -54,6 +54,7 @@ if _TYPE_CHECKING:
     from forerun import onnx as onnx
     from forerun import paddle as paddle
     from forerun import torch as torch
+    from forerun._profile import profile as profile
 
 # Imported lazily, so that programs that only use arrays do not pay for networks and dialects.
 _LATER = (
@@ -91,6 +92,7 @@ __all__ = [
     "npx",
     "num_threads",
     "optimizer",
+    "profile",
     "recordio",
     "reset_blockers",
     "reset_peak",
@@ -117,6 +119,10 @@ def __getattr__(name: str) -> _Any:
         import importlib
 
         return importlib.import_module(f"forerun.{name}")
+    if name == "profile":
+        from forerun._profile import profile
+
+        return globals().setdefault(name, profile)
     if name.startswith("_"):
         raise AttributeError(f"module 'forerun' has no attribute {name!r}")
     from forerun._missing import lacking

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from types import SimpleNamespace, TracebackType
 from typing import Literal, NamedTuple
 
 from forerun import _forerun
-from forerun._cells import short_line_of
+from forerun._tables import Column, as_html, as_text, milliseconds, place
 
 __all__ = ["Blocker", "Blockers", "SyncWarning", "Waiting", "blockers", "last_wait", "no_sync", "reset_blockers"]
 
@@ -71,6 +70,18 @@ def _waiting(raw: _forerun._Wait) -> Waiting:
     return Waiting(file, line, call, op, op_file, op_line, parked, helped, time)
 
 
+_COLUMNS = (
+    Column("waits at"),
+    Column("call"),
+    Column("count", numeric=True),
+    Column("total ms", numeric=True),
+    Column("idle ms", numeric=True),
+    Column("computing ms", numeric=True),
+    Column("longest ms", numeric=True),
+    Column("longest for"),
+)
+
+
 class Blockers(list[Blocker]):
     """Every line that waited, longest total wait first. Printing it shows a table."""
 
@@ -78,21 +89,20 @@ class Blockers(list[Blocker]):
         """Return the table, one row per line."""
         if not self:
             return "nothing waited"
-        head = ("waits at", "call", "count", "parked ms", "helped ms", "longest ms", "longest for")
-        rows: list[tuple[str, ...]] = [head]
+        return as_text(_COLUMNS, self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(_COLUMNS, self._rows()) if self else "<p>nothing waited</p>"
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
         for b in self:
             wanted = b.longest
-            target = f"{wanted.op} at {short_line_of(wanted.op_file, wanted.op_line)}" if wanted.op else ""
-            numbers = [f"{seconds * 1e3:.3f}" for seconds in (b.parked, b.helped, wanted.time)]
-            rows.append((short_line_of(b.file, b.line), b.call, str(b.count), *numbers, target))
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        right = {2, 3, 4, 5}
-
-        def cells(row: tuple[str, ...]) -> Iterator[str]:
-            for k, (text, width) in enumerate(zip(row, widths, strict=True)):
-                yield text.rjust(width) if k in right else text.ljust(width)
-
-        return "\n".join("  ".join(cells(row)).rstrip() for row in rows)
+            target = f"{wanted.op} at {place(wanted.op_file, wanted.op_line)}" if wanted.op else ""
+            times = [milliseconds(seconds) for seconds in (b.time, b.parked, b.helped, wanted.time)]
+            rows.append([place(b.file, b.line), b.call, str(b.count), *times, target])
+        return rows
 
 
 def blockers() -> Blockers:

@@ -31,8 +31,7 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     kept = os.path.abspath(os.path.expanduser(line.strip())) if line.strip() else None
     with tempfile.TemporaryDirectory(prefix="forerun-") as folder:
         path = kept or os.path.join(folder, "profile.html")
-        make: Any = forerun.profile
-        profile = make(path)
+        profile = forerun.profile(path)
         try:
             with profile:
                 run_cell(shell, f"%%forerun_profile{line}", cell)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
+import threading
+from collections import Counter, defaultdict
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from forerun import _forerun
 from forerun._cells import line_of
+from forerun._tables import Column, as_html, as_text
 
 __all__ = ["Trace", "TraceEvent", "start_trace", "stop_trace", "trace"]
 
 _MOST = 1 << 16
+_KINDS = ("submitted", "planned", "ran", "waited", "allocated", "freed")
+_COUNTS = [Column("thread"), *(Column(kind, numeric=True) for kind in _KINDS)]
 
 
 class TraceEvent(NamedTuple):
     """An event on a thread. Times are in seconds since the start of the trace."""
 
     kind: str
-    """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end."""
+    """``submitted`` and ``planned``, which have no length; ``ran`` and ``waited``, from their start to their end;
+    ``allocated`` and ``freed``, of memory for results of at least 4 KiB."""
     thread: str
     """The name of the thread; of what a GPU ran, the GPU and the lane: ``gpu(0) compute``."""
     start: float
@@ -31,7 +36,7 @@ class TraceEvent(NamedTuple):
     """The file of the line that submitted the op."""
     line: int
     value: int
-    """A number for the value that the op makes."""
+    """A number for the value that the op makes, or that was waited for; 0 if there is none."""
     shape: tuple[int, ...]
     dtype: str
     bytes: int
@@ -47,16 +52,32 @@ class TraceEvent(NamedTuple):
     """How long a wait did nothing."""
     helped: float
     """How long a wait ran tasks."""
+    device: str = ""
+    """Where the op runs, or where the memory is."""
+    inputs: tuple[int, ...] = ()
+    """The numbers of the values that a submitted op reads."""
+    reads: tuple[int, ...] = ()
+    """The bytes that the op reads of each array."""
+    flops: int = 0
+    """The floating-point operations of a matrix product or a convolution; 0 for other ops."""
 
 
 def _event(thread: str, raw: _forerun._Event) -> TraceEvent:
-    kind, (start, end), (op, (file, line)), value, made, size, (task, age), wait = raw
-    shape, dtype = made or ([], "")
+    kind, (start, end), (op, (file, line)), value, made, size, (task, age), wait, (inputs, reads, flops) = raw
+    shape, dtype, device = made or ([], "", "")
     call, (call_file, call_line), parked, helped = wait or ("", ("", 0), 0.0, 0.0)
     return TraceEvent(
         kind, thread, start, end, op, file, line, value, tuple(shape), dtype, size, task, age,
-        call, call_file, call_line, parked, helped,
+        call, call_file, call_line, parked, helped, device, tuple(inputs), tuple(reads), flops,
     )  # fmt: skip
+
+
+def events_of(lanes: list[tuple[str, list[_forerun._Event]]]) -> list[TraceEvent]:
+    """Return the events of all threads, ordered by start time; equal starts are ordered from outer to inner."""
+    # The engine knows threads of the program by the system's number.
+    names = {f"thread {thread.native_id}": thread.name for thread in threading.enumerate()}
+    events = [_event(names.get(thread, thread), raw) for thread, rows in lanes for raw in rows]
+    return sorted(events, key=lambda event: (event.start, -event.end))
 
 
 class Trace:
@@ -84,10 +105,25 @@ class Trace:
         self._stop()
 
     def _stop(self) -> None:
-        lanes = _forerun.stop_trace()
-        events = [_event(thread, raw) for thread, rows in lanes for raw in rows]
-        # Events with equal starts are ordered from outer to inner.
-        self.events = sorted(events, key=lambda event: (event.start, -event.end))
+        self.events = events_of(_forerun.stop_trace())
+
+    def __repr__(self) -> str:
+        """Return the number of events."""
+        return f"<forerun trace: {len(self.events)} events; print it, or call save(path)>"
+
+    def _counts(self) -> list[list[str]]:
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for event in self.events:
+            counts[event.thread][event.kind] += 1
+        return [[thread, *(str(count[kind]) for kind in _KINDS)] for thread, count in sorted(counts.items())]
+
+    def __str__(self) -> str:
+        """Return a table: how many events of each kind each thread has."""
+        return as_text(_COUNTS, self._counts()) if self.events else "no events"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(_COUNTS, self._counts())
 
     def timeline(self) -> dict[str, Any]:
         """Return the trace in the trace event format that Perfetto and ``chrome://tracing`` read.
@@ -104,6 +140,7 @@ class Trace:
             if event.kind == "planned" and event.task is not None:
                 parts[event.task].append(event)
         arrows = 0
+        live: Counter[str] = Counter()
         # A submission has no recorded duration; it is drawn short enough to end before the next event.
         lengths: dict[int, float] = {}
         later: dict[str, float] = {}
@@ -119,6 +156,12 @@ class Trace:
                 args |= {"loc": line_of(event.call_file, event.call_line), "parked_us": event.parked * 1e6}
                 args |= {"helped_us": event.helped * 1e6, "for": event.op, "for_loc": line_of(event.file, event.line)}
                 rows.append({"name": f"wait: {event.call}", "cat": "wait", "args": args, **span})
+                continue
+            if event.kind in ("allocated", "freed"):
+                live[event.device] += event.bytes if event.kind == "allocated" else -event.bytes
+                held = {"bytes": live[event.device]}
+                name = f"memory of {event.device}, since the start"
+                rows.append({"name": name, "cat": "memory", "ph": "C", "args": held, **place})
                 continue
             args |= {"shape": list(event.shape), "dtype": event.dtype, "bytes": event.bytes}
             if event.kind == "submitted":

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar, overload
 from forerun import _forerun
 from forerun._forerun import Device
 from forerun._missing import module_getattr as _module_getattr
+from forerun._statistics import Counters, MemoryReport
 from forerun._types import DeviceMemoryStats, MemoryStats
 
 __all__ = [
@@ -147,7 +148,7 @@ def set_writable_asnumpy(on: bool) -> Restore[bool]:
 
 
 def stats() -> dict[str, int]:
-    """Return the engine's counters.
+    """Return the engine's counters: a dictionary that prints as a table.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def stats() -> dict[str, int]:
     >>> engine.stats()["records"] > before
     True
     """
-    return _forerun.stats()
+    return Counters(_forerun.stats())
 
 
 @overload
@@ -177,7 +178,7 @@ def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats
     Returns
     -------
     dict
-        Plain dicts and lists; sizes are in bytes, rounded to the allocator's size classes.
+        A dictionary that prints as tables. Sizes are in bytes, rounded to the allocator's size classes.
 
         ``live``
             bytes of arrays now
@@ -228,8 +229,8 @@ def memory_stats(holders: int = 10, device: Device | None = None) -> MemoryStats
     True
     """
     if device is None or device.device_type == "cpu":
-        return _forerun.memory_stats(holders)
-    return _forerun.gpu_memory_stats(device, holders)
+        return _typing.cast(MemoryStats, MemoryReport(_forerun.memory_stats(holders)))
+    return _typing.cast(DeviceMemoryStats, MemoryReport(_forerun.gpu_memory_stats(device, holders)))
 
 
 def reset_peak(device: Device | None = None) -> None:

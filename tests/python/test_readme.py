@@ -32,8 +32,12 @@ def test_the_examples_run(
     assert re.search(r"\[\[\s*3\.?\d*,?\s+3\.?\d*\s*\]\]", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("page", [*PAGES, PAGES[0].parents[1] / "images.md"], ids=lambda page: page.stem)
-def test_the_examples_of_pages_run(page: pathlib.Path) -> None:
+DOCS = PAGES[0].parents[1]
+
+
+@pytest.mark.parametrize("page", [*PAGES, DOCS / "images.md", DOCS / "profiling.md"], ids=lambda page: page.stem)
+def test_the_examples_of_pages_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for example in examples_of(page):
         exec(compile(example, page.name, "exec"), {"__name__": "__main__"})
 

@@ -110,7 +110,7 @@ def check_format(document: Any) -> None:
         assert {"name", "ph", "pid", "tid", "ts"} <= event.keys(), event
         assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
         assert isinstance(event["name"], str) and event["name"]
-        assert event["ph"] in {"X", "i", "M", "s", "f"}, event
+        assert event["ph"] in {"X", "i", "M", "s", "f", "C"}, event
         assert event["ts"] >= last, "events are in the order of their times"
         last = event["ts"]
         if event["ph"] == "X":
@@ -123,6 +123,8 @@ def check_format(document: Any) -> None:
                 stack.pop()
             assert not stack or end <= stack[-1][1] + 1e-3, "slices of a thread nest"
             stack.append((start, end))
+        elif event["ph"] == "C":
+            assert event["args"] and all(isinstance(value, int) for value in event["args"].values())
         elif event["ph"] == "i":
             assert event["s"] in {"g", "p", "t"}
         elif event["ph"] in "sf":

@@ -14,7 +14,7 @@ pub use array::future::ReadyFuture;
 pub use array::index::Index;
 pub use array::read::{Lent, Snapshot};
 pub use array::wait::{
-    AroundWait, Wait, has_room, make_room_with, set_around_wait, wait_all, wait_all_counted, wait_all_with,
+    AroundWait, Wait, drain, has_room, make_room_with, set_around_wait, wait_all, wait_all_counted, wait_all_with,
 };
 pub use array::{Arg, Array};
 pub use forerun_cpu::{Isa, ScratchAllocator};

@@ -5,7 +5,7 @@
 
 pub use forerun_array::{
     Capture, CapturedProgram, CudaLibrary, Isa, Lent, ObservedOp, Observer, ReadyFuture, ScratchAllocator,
-    abandon_detecting, add_observer, cuda_driver_version, cuda_libraries, cuda_number, detects_nonfinite,
+    abandon_detecting, add_observer, cuda_driver_version, cuda_libraries, cuda_number, detects_nonfinite, drain,
     end_background, has_host_room, has_room, leave, make_host_room, make_room_with, on_arrival, on_device,
     reads_plainly, refusal, remove_observer, search_cuda_in, set_around_wait, settle_device, start_detecting,
     stop_detecting, stream_of, swap_stream, user_kernel, wait_all_counted, wait_all_with, watch_forks, whole_inputs,

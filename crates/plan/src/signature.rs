@@ -95,6 +95,12 @@ impl Meta {
         found.unwrap_or_else(|_| find())
     }
 
+    /// Bytes of the elements that a reader touches: those of a broadcast dimension count once.
+    pub fn touched(&self) -> usize {
+        let extents = self.layout.shape.iter().zip(self.layout.strides().iter());
+        extents.map(|(extent, stride)| if *stride == 0 { 1 } else { *extent }).product::<usize>() * self.dtype.size()
+    }
+
     /// A counted reference to a meta that is already held.
     pub fn share(&self) -> Arc<Meta> {
         self.own.upgrade().expect("the meta is held")
@@ -225,13 +231,26 @@ impl Signature {
             // Of a large table, only the selected rows are read.
             Attrs::Rows { .. } if self.op == Op::Take => self.inputs[1].size.saturating_add(self.out.size * 2),
             Attrs::Routine(ref encoded) if let Op::Routine(routine) = self.op => {
-                let given: Vec<Given> = self.inputs.iter().map(|m| (m.dtype, m.shape())).collect();
-                routine.cost(&given, &(self.out.dtype, self.out.shape()), encoded)
+                routine.cost(&self.given(), &(self.out.dtype, self.out.shape()), encoded)
             }
             // A boolean is one byte, and a scan for one usually ends early, so it costs less than a task.
             Attrs::Reduce { compute: DType::Bool, .. } => (self.inputs[0].size / 8).min(SCAN).max(self.out.size),
             _ => self.inputs.iter().map(|m| m.size).fold(self.out.size, usize::saturating_add),
         }
+    }
+
+    /// The number of floating-point operations of a product of matrices or a convolution; 0 for other ops, whose time
+    /// depends on memory or on their values.
+    pub fn flops(&self) -> usize {
+        match self.attrs {
+            Attrs::Matmul { ref batch, m, n, k } => [batch.size(), m, n, k].into_iter().fold(2, usize::saturating_mul),
+            Attrs::Routine(ref encoded) if let Op::Routine(routine) = self.op => routine.flops(&self.given(), encoded),
+            _ => 0,
+        }
+    }
+
+    fn given(&self) -> Vec<Given> {
+        self.inputs.iter().map(|m| (m.dtype, m.shape())).collect()
     }
 }
 

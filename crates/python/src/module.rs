@@ -79,8 +79,8 @@ mod _forerun {
     use crate::shapes::{diagonal, empty, empty_like, flip, full_like, join, repeat, roll, swapaxes, tile, without};
     #[pymodule_export]
     use crate::switches::{
-        cancel_pending, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse, set_num_threads,
-        set_tiny_limit, start_detecting, stats, stop_detecting, stream_of, swap_stream, wait_all,
+        cancel_pending, drain, note_submissions, num_threads, pass_over, seed, set_drop_dead, set_fuse,
+        set_num_threads, set_tiny_limit, start_detecting, stats, stop_detecting, stream_of, swap_stream, wait_all,
     };
 
     #[pymodule_export]

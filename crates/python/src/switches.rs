@@ -34,6 +34,12 @@ pub(crate) fn wait_all(py: Python<'_>) -> PyResult<()> {
     crate::wait::everything(py)
 }
 
+/// Waits for everything submitted so far; the wait is not recorded, and failures stay unread.
+#[pyfunction]
+pub(crate) fn drain(py: Python<'_>) -> PyResult<()> {
+    crate::wait::drain(py)
+}
+
 /// Starts the detection of ops that produce a NaN or an infinity from finite numbers, on the calling thread.
 #[pyfunction]
 pub(crate) fn start_detecting() -> PyResult<()> {

@@ -11,9 +11,12 @@ type Span = (f64, f64);
 type Task = (Option<u64>, Option<u64>);
 /// Call, its line, parked and helped seconds of a wait.
 type Wait = (&'static str, Line, f64, f64);
-/// Kind, span, op, its line, value, shape, dtype, bytes, task, wait.
-type Row =
-    (&'static str, Span, (&'static str, Line), u64, Option<(Vec<usize>, &'static str)>, usize, Task, Option<Wait>);
+/// Shape, dtype and device of a value.
+type Made = (Vec<usize>, &'static str, String);
+/// Ids of the values that an op reads, the bytes of each operand, and its floating-point operations.
+type Work = (Vec<u64>, Vec<usize>, usize);
+/// Kind, span, op, its line, value, what it makes, bytes, task, wait, work.
+type Row = (&'static str, Span, (&'static str, Line), u64, Option<Made>, usize, Task, Option<Wait>, Work);
 
 fn row(event: &TraceEvent) -> Row {
     let span = (event.start.as_secs_f64(), event.end.as_secs_f64());
@@ -25,9 +28,18 @@ fn row(event: &TraceEvent) -> Row {
             let wait = (call, line_of(loc), parked.as_secs_f64(), helped.as_secs_f64());
             ("waited", (None, None), Some(wait))
         }
+        EventKind::Allocated(_) => ("allocated", (None, None), None),
+        EventKind::Freed(_) => ("freed", (None, None), None),
     };
-    let made = event.meta.as_ref().map(|meta| (meta.shape().to_vec(), meta.dtype.name()));
-    (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait)
+    let made = match (&event.signature, event.what) {
+        (Some(op), _) => Some((op.out.shape().to_vec(), op.out.dtype.name(), op.runs_on().to_string())),
+        (None, EventKind::Allocated(device) | EventKind::Freed(device)) => Some((Vec::new(), "", device.to_string())),
+        _ => None,
+    };
+    let work = event.signature.as_ref().map_or_else(Work::default, |op| {
+        (event.inputs.clone(), op.inputs.iter().map(|meta| meta.touched()).collect(), op.flops())
+    });
+    (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait, work)
 }
 
 /// Starts a trace with at most `most` events per thread.

@@ -80,6 +80,15 @@ pub(crate) fn everything(py: Python<'_>) -> PyResult<()> {
     }
 }
 
+/// Waits for everything submitted so far, without a record of the wait; failures stay unread.
+pub(crate) fn drain(py: Python<'_>) -> PyResult<()> {
+    let loc = here(py);
+    match py.detach(move || interruptible(loc, "profile", forerun::frontend::drain)) {
+        (_, Some(exception)) => Err(exception),
+        (result, None) => result.map_err(raise),
+    }
+}
+
 /// Ends the detection of nonfinite values; with `ask`, waits for its checks and raises what was found.
 pub(crate) fn stop_detecting(py: Python<'_>, ask: bool) -> PyResult<()> {
     if !ask {

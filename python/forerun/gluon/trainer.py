@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forerun import _forerun, np, optimizer
+from forerun import _forerun, _steps, np, optimizer
 from forerun._forerun import Device, ndarray
 from forerun._refused import refused
 from forerun.gluon.block import Block
@@ -130,6 +130,7 @@ class Trainer:
             raise ValueError(f"step: gradients are divided by batch_size, which must be positive, got {batch_size}")
         if self._loss_scaler is not None and self._loss_scaler.has_overflow(self._params):
             _forerun.use_gradients([weight for parameter in self._params for weight in parameter._data])
+            _steps.ended()
             return
         self._optimizer.rescale_grad = self._scale / batch_size
         indices: list[int] = []
@@ -148,6 +149,7 @@ class Trainer:
         if weights:
             self._optimizer.update_multi_precision(indices, weights, grads, states)
             _forerun.use_gradients(weights)
+        _steps.ended()
 
     def _new_states(self, index: int, known: dict[Device, Any] | None, data: list[ndarray]) -> dict[Device, Any]:
         """Return new optimiser states of a parameter, one per device."""

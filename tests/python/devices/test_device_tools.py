@@ -85,6 +85,21 @@ def test_a_trace_has_what_devices_did(tmp_path: pathlib.Path) -> None:
         assert all(a.end <= b.start for a, b in itertools.pairwise(events)), "a lane does one thing at a time"
 
 
+def test_a_profile_names_devices_and_lanes(tmp_path: pathlib.Path) -> None:
+    with forerun.profile(tmp_path / "page.html") as p:
+        y = chain(GPU, 3).as_in_ctx(OTHER)
+        y.sum().item()
+        line = here() - 1
+    rows = {(row.op, row.device): row for row in p.report.ops}
+    assert rows["matmul", "gpu(0)"].times == 3 and rows["matmul", "gpu(0)"].flops > 0
+    assert rows["sum", "gpu(1)"].times == 1
+    (wait,) = [row for row in p.report.waits if row.file == __file__]
+    assert (wait.line, wait.call) == (line, "item") and wait.cause is not None
+    assert {row.device for row in p.report.memory} >= {"gpu(0)", "gpu(1)"}
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '{"name":"gpu(0) compute","kind":"lane"}' in text
+
+
 def test_not_a_number_is_found_on_a_device() -> None:
     with pytest.raises(FloatingPointError) as raised, forerun.detect_nonfinite():
         x = np.array([1.0, 0.0], ctx=OTHER)

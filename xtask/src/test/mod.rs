@@ -5,6 +5,7 @@ mod ledger;
 mod models;
 mod modes;
 mod new_op;
+mod page;
 mod programs;
 mod record;
 mod stages;

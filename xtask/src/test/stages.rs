@@ -120,7 +120,7 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
 }
 
 /// Runs a stage unless the record says that it passed with the current content.
-fn unless_passed(
+pub(super) fn unless_passed(
     extent: Extent,
     covered: Covered,
     stage: impl FnOnce() -> Result<(), String>,

@@ -4,7 +4,9 @@
 use super::counts::{Outcomes, of_pytest};
 use super::ledger::Ledger;
 use super::modes;
-use super::stages::Extent;
+use super::page;
+use super::record::Covered;
+use super::stages::{Extent, unless_passed};
 use crate::command::{execute, program, run as run_command, run_and_read, say, shown};
 use crate::python::Environment;
 use crate::tree;
@@ -44,6 +46,15 @@ pub(super) fn run(ledger: &Ledger, extent: Extent, environment: &Environment) {
     if extent == Extent::Quick {
         return;
     }
+    ledger.check_and_note("page", || {
+        let covered = Covered::new("page", &page::covered()?)?;
+        let lacking = page::lacking();
+        // The record tells whether the page was tested as it is; a machine without a browser cannot do it again.
+        if extent != Extent::Long && !covered.has_passed() && !lacking.is_empty() {
+            return Ok(format!("changed and not tested: install {}", lacking.join(" and ")));
+        }
+        unless_passed(extent, covered, || page::check(extent, environment))
+    });
     suite("pytest, one at a time", &alone, &[("FORERUN_ENGINE", "async")]);
     match ledger.check("modes", || modes::files(&tree::read(&tree::root().join(modes::LIST))?)) {
         Some(files) => {

@@ -49,7 +49,7 @@ impl Repository {
                 paths.insert(table.to_owned());
             }
         }
-        for folder in ["docs", "docs/benchmarks", "docs/conformance", "docs/plots", LAYERS, INTERNALS] {
+        for folder in ["docs", "docs/benchmarks", "docs/conformance", "docs/plots", "page", LAYERS, INTERNALS] {
             for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
                 let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 if folder == INTERNALS || folder == LAYERS {

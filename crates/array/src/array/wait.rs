@@ -184,7 +184,7 @@ fn wait_for(node: &Node, wait: &Wait<'_>) -> Result<()> {
     }
     let origin = wait.origin.or_else(|| origin::own(node)).map_or_else(OnceLock::new, OnceLock::from);
     let target = ValueTarget { node, age: AtomicU64::new(0), origin };
-    blockers::wait(&target, wait.options(), wait.call, || target.origin.get().copied().unwrap_or_default())
+    blockers::wait(&target, wait.options(), wait.call, Some(node), || target.origin.get().copied().unwrap_or_default())
 }
 
 /// In sync mode, runs the record just submitted before its submission returns.
@@ -324,6 +324,13 @@ pub(crate) fn finish_all() {
     });
 }
 
+/// Waits until everything submitted so far is settled, for a tool that must not change what it observes: the wait is not
+/// recorded, and failures stay unread.
+pub fn drain(wait: &Wait<'_>) -> Result<()> {
+    let target = AllTarget { tails: runtime().windows.tails(), tasks: OnceLock::new() };
+    runtime().engine.wait(&target, wait.options()).map(drop)
+}
+
 /// Waits for everything submitted so far, on every thread. Fails with the errors that were not read yet. If there are
 /// very many, the last error states how many were omitted.
 pub fn wait_all_with(wait: &Wait<'_>) -> std::result::Result<(), Vec<Error>> {
@@ -341,7 +348,7 @@ pub fn wait_all_counted(wait: &Wait<'_>) -> std::result::Result<(), (Vec<Error>,
     let one = |error: Error| (vec![error], 0);
     no_sync::check(wait, None).map_err(one)?;
     let target = AllTarget { tails: runtime.windows.tails(), tasks: OnceLock::new() };
-    if let Err(error) = blockers::wait(&target, wait.options(), wait.call, Origin::default) {
+    if let Err(error) = blockers::wait(&target, wait.options(), wait.call, None, Origin::default) {
         return Err(one(if error.kind() == ErrorKind::Interrupted { error } else { error.read_at(wait.loc) }));
     }
     nonfinite::check(wait).map_err(one)?;

@@ -7,6 +7,7 @@ use crate::observe::origin::Origin;
 use crate::observe::trace;
 use crate::runtime::fork;
 use crate::runtime::memory::HoldCounter;
+use crate::runtime::node::Node;
 use crate::runtime::runtime;
 use forerun_base::{Loc, Result, WordHash};
 use forerun_engine::{WaitOptions, WaitTarget, Waited};
@@ -19,9 +20,9 @@ use std::time::{Duration, Instant};
 /// The call name of a wait for everything.
 pub(crate) const EVERYTHING: &str = "wait_all";
 /// The call name of a submission that blocked on a full window.
-pub(crate) const HELD_BY_WINDOW: &str = "submit: window full";
+pub(crate) const HELD_BY_WINDOW: &str = "submit: queue full";
 /// The call name of a submission that blocked on queued host data.
-pub(crate) const HELD_BY_HOST: &str = "submit: host data queued";
+pub(crate) const HELD_BY_HOST: &str = "submit: host copies queued";
 
 /// Maximum number of lines kept; a program that compiles code line by line may have any number.
 const MOST_LINES: usize = 8192;
@@ -108,11 +109,13 @@ fn forget_short(all: &mut HashMap<(Loc, &'static str), Blocker, WordHash>) {
     });
 }
 
-/// Waits in the engine, and records the wait if it blocks. An interrupted wait is not recorded.
+/// Waits in the engine, and records the wait if it blocks, with the value that it waits for, if it is one. An
+/// interrupted wait is not recorded.
 pub(crate) fn wait(
     target: &dyn WaitTarget,
     options: WaitOptions<'_>,
     call: &'static str,
+    value: Option<&Node>,
     origin: impl FnOnce() -> Origin,
 ) -> Result<()> {
     if target.done() {
@@ -126,7 +129,7 @@ pub(crate) fn wait(
     LAST.set(Some(waiting));
     runtime().blockers.note(waiting);
     if trace::is_on() {
-        trace::waited(&waiting, start);
+        trace::waited(&waiting, value, start);
     }
     Ok(())
 }
@@ -138,7 +141,7 @@ pub(crate) fn hold(
     call: &'static str,
     counter: &HoldCounter,
 ) -> Result<()> {
-    counter.during(|| wait(target, options, call, Origin::default))
+    counter.during(|| wait(target, options, call, None, Origin::default))
 }
 
 /// Every line that waited so far, on any thread, by total time in descending order.

@@ -6,6 +6,7 @@
 //! no buffer and leave the charge where it is. The sums are exact when nothing runs; otherwise they may be off by a
 //! buffer.
 
+use crate::observe::origin::Origin;
 use forerun_base::{Loc, WordHash};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -41,6 +42,10 @@ impl Account {
     pub(crate) fn is_of(&self, op: &'static str, loc: Loc) -> bool {
         // Names are static, so the same op nearly always has the same address.
         self.loc == loc && (std::ptr::eq(self.op, op) || self.op == op)
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { op: self.op, loc: self.loc }
     }
 
     pub(crate) fn take(&self, bytes: usize) {

@@ -47,14 +47,10 @@ pub(crate) fn is_on() -> bool {
 /// Records a submission.
 #[cold]
 pub(crate) fn note(recipe: &Recipe, inputs: &[SubmitInput<'_>], out: &Node, loc: Loc) {
-    let number = |node: &Node| trace::number(node, node.generation());
-    let read = |input: &SubmitInput<'_>| match input {
-        SubmitInput::Array(array) | SubmitInput::Cell(array) => array.cell().with_current(number),
-    };
     let entry = Submission {
         op: recipe.op().name(),
-        value: number(out),
-        inputs: inputs.iter().map(read).collect(),
+        value: trace::current(out),
+        inputs: inputs.iter().map(trace::read_by).collect(),
         shape: recipe.signature.out.shape(),
         loc,
     };

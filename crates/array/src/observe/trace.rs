@@ -1,4 +1,4 @@
-//! Traces: submissions, planning, execution and waits with their times, for a timeline.
+//! Traces: submissions, planning, execution, waits and memory with their times, for a timeline.
 //!
 //! Every thread records its events in a ring of its own, which overwrites the oldest event when it is full. The ring's
 //! lock is taken by its thread only, except when a trace starts or stops. Its memory is allocated once, at the thread's
@@ -14,9 +14,11 @@ use crate::runtime::recipe::Recipe;
 use crate::runtime::record::Record;
 use crate::runtime::runtime;
 use crate::runtime::segment::Submitted;
+use crate::runtime::submit::SubmitInput;
 use forerun_base::{Device, Error, ErrorKind, Loc, Result};
-use forerun_plan::{Lane, Meta};
+use forerun_plan::{Lane, Signature};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +57,10 @@ pub enum EventKind {
         /// Time spent running tasks.
         helped: Duration,
     },
+    /// Memory was allocated for the result of an op; small results are not recorded, as in the list of holders.
+    Allocated(Device),
+    /// That memory was freed, or given to another op, which then allocates it.
+    Freed(Device),
 }
 
 /// An event on a thread.
@@ -68,11 +74,13 @@ pub struct TraceEvent {
     pub end: Duration,
     /// The op and its line; for a task, those of its last record; for a wait, those of the value it waited for.
     pub origin: Origin,
-    /// The id of the value that the op produces.
+    /// The id of the value that the op produces, or that was waited for; 0 if there is none.
     pub value: u64,
-    /// Dtype and layout of that value.
-    pub meta: Option<Arc<Meta>>,
-    /// Bytes of the result.
+    /// The op with its operands: of a task, its last record; `None` for waits and memory.
+    pub signature: Option<Arc<Signature>>,
+    /// The ids of the values that a submitted op reads.
+    pub inputs: Vec<u64>,
+    /// Bytes of the result, or of the memory.
     pub bytes: usize,
 }
 
@@ -94,10 +102,11 @@ struct RawEvent {
 
 /// The kind of a raw event, with the records it concerns.
 enum RawKind {
-    Submitted { record: RecordRef },
+    Submitted { record: RecordRef, inputs: SmallVec<[u64; 3]> },
     Planned { record: RecordRef, task: u64, age: u64 },
     Ran { record: RecordRef, task: u64, records: u32, bytes: usize, on: Option<(usize, Lane)> },
-    Waited(Box<Waiting>),
+    Waited(Box<Waiting>, u64),
+    Memory { origin: Origin, device: Device, bytes: usize, freed: bool },
 }
 
 /// The part of a record that an event keeps.
@@ -118,21 +127,31 @@ impl RawEvent {
     fn event(self, trace_start: Instant) -> TraceEvent {
         let [start, end] = [self.start, self.end].map(|at| at.saturating_duration_since(trace_start));
         let of = |what: EventKind, record: RecordRef, bytes: Option<usize>| {
-            let meta = record.recipe.signature.out.clone();
+            let signature = record.recipe.signature.clone();
             let origin = Origin { op: record.recipe.op().name(), loc: Loc::from_id(record.loc) };
-            let bytes = bytes.unwrap_or(meta.bytes);
-            TraceEvent { what, start, end, origin, value: record.value, meta: Some(meta), bytes }
+            let bytes = bytes.unwrap_or(signature.out.bytes);
+            let (value, inputs) = (record.value, Vec::new());
+            TraceEvent { what, start, end, origin, value, signature: Some(signature), inputs, bytes }
+        };
+        let other = |what: EventKind, origin: Origin, value: u64, bytes: usize| {
+            let (signature, inputs) = (None, Vec::new());
+            TraceEvent { what, start, end, origin, value, signature, inputs, bytes }
         };
         match self.what {
-            RawKind::Submitted { record } => of(EventKind::Submitted, record, None),
+            RawKind::Submitted { record, inputs } => {
+                TraceEvent { inputs: inputs.into_vec(), ..of(EventKind::Submitted, record, None) }
+            }
             RawKind::Planned { record, task, age } => of(EventKind::Planned { task, age }, record, None),
             RawKind::Ran { record, task, records, bytes, on } => {
                 of(EventKind::Ran { task, records, on }, record, Some(bytes))
             }
-            RawKind::Waited(wait) => {
+            RawKind::Waited(wait, value) => {
                 let Waiting { loc, call, origin, parked, helped, .. } = *wait;
-                let what = EventKind::Waited { call, loc, parked, helped };
-                TraceEvent { what, start, end, origin, value: 0, meta: None, bytes: 0 }
+                other(EventKind::Waited { call, loc, parked, helped }, origin, value, 0)
+            }
+            RawKind::Memory { origin, device, bytes, freed } => {
+                let what = if freed { EventKind::Freed(device) } else { EventKind::Allocated(device) };
+                other(what, origin, 0, bytes)
             }
         }
     }
@@ -192,13 +211,19 @@ thread_local! {
     static RING: OnceCell<Arc<Mutex<Ring>>> = const { OnceCell::new() };
 }
 
+/// The system's number of the calling thread, on Linux.
+fn system_number() -> Option<String> {
+    Some(std::fs::read_link("/proc/thread-self").ok()?.file_name()?.to_str()?.to_owned())
+}
+
 #[cold]
 fn open_ring() -> Arc<Mutex<Ring>> {
     let mut rings = RINGS.lock();
     let ring = Arc::new(Mutex::new(Ring { most: rings.most, ..Ring::default() }));
     let name = match std::thread::current().name() {
         Some(name) if rings.threads.iter().all(|(taken, _)| taken != name) => name.to_owned(),
-        name => format!("{} {}", name.unwrap_or("thread"), rings.count),
+        // A frontend may know a name for the system's number.
+        name => format!("{} {}", name.unwrap_or("thread"), system_number().unwrap_or(rings.count.to_string())),
     };
     rings.count += 1;
     rings.threads.push((name, ring.clone()));
@@ -301,11 +326,24 @@ fn number_of(record: &Record) -> u64 {
     number(unsafe { &*record.out }, record.generation)
 }
 
+/// The id of a node's current value.
+pub(crate) fn current(node: &Node) -> u64 {
+    number(node, node.generation())
+}
+
+/// The id of the value that an op reads.
+pub(crate) fn read_by(input: &SubmitInput<'_>) -> u64 {
+    match input {
+        SubmitInput::Array(array) | SubmitInput::Cell(array) => array.cell().with_current(current),
+    }
+}
+
 /// Records the submission of an op.
 #[cold]
-pub(crate) fn submitted(record: &Record) {
+pub(crate) fn submitted(record: &Record, inputs: &[SubmitInput<'_>]) {
     let now = Instant::now();
-    note(now, now, RawKind::Submitted { record: RecordRef::of(record) });
+    let inputs = inputs.iter().map(read_by).collect();
+    note(now, now, RawKind::Submitted { record: RecordRef::of(record), inputs });
 }
 
 /// Records that a task was planned.
@@ -335,10 +373,24 @@ pub(crate) fn ran(segment: &[Submitted], members: &[u16], bytes: usize, start: I
     }
 }
 
-/// Records a wait.
+/// Records a wait, for a value or for everything.
 #[cold]
-pub(crate) fn waited(wait: &Waiting, start: Instant) {
-    note(start, Instant::now(), RawKind::Waited(Box::new(*wait)));
+pub(crate) fn waited(wait: &Waiting, value: Option<&Node>, start: Instant) {
+    note(start, Instant::now(), RawKind::Waited(Box::new(*wait), value.map_or(0, current)));
+}
+
+/// Records that memory was charged to a line.
+#[cold]
+pub(crate) fn allocated(origin: Origin, device: Device, bytes: usize) {
+    let now = Instant::now();
+    note(now, now, RawKind::Memory { origin, device, bytes, freed: false });
+}
+
+/// Records that memory was credited to a line.
+#[cold]
+pub(crate) fn freed(origin: Origin, device: Device, bytes: usize) {
+    let now = Instant::now();
+    note(now, now, RawKind::Memory { origin, device, bytes, freed: true });
 }
 
 #[cfg(test)]
@@ -351,7 +403,7 @@ mod tests {
         let wait = |age: u64| {
             let (parked, helped, time) = (Duration::from_nanos(age), Duration::ZERO, Duration::ZERO);
             let wait = Waiting { loc: Loc::UNKNOWN, call: "wait", origin: Origin::default(), parked, helped, time };
-            RawEvent { start: now, end: now, what: RawKind::Waited(Box::new(wait)) }
+            RawEvent { start: now, end: now, what: RawKind::Waited(Box::new(wait), 0) }
         };
         let mut ring = Ring { most: 3, ..Ring::default() };
         for age in 0..5 {

@@ -1,9 +1,10 @@
 //! Reference-counted bytes on a device, shared by a value and its exports.
 
 use crate::observe::holders::{Account, Holders, LEAST};
+use crate::observe::trace;
 use crate::runtime::devices::OwnDevice;
 use crate::runtime::runtime;
-use forerun_base::{Loc, fail_point};
+use forerun_base::{Device, Loc, fail_point};
 use forerun_cpu::Block;
 use forerun_plan::DeviceBlock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, Ordering::Relaxed};
@@ -32,6 +33,29 @@ impl Bytes {
             Bytes::Host(block) => block.capacity(),
             Bytes::Device(_, block) => block.bytes,
             Bytes::Foreign(_, bytes) => *bytes,
+        }
+    }
+
+    /// Charges the bytes to an account.
+    fn charge(&self, account: &'static Account) {
+        account.take(self.capacity());
+        if trace::is_on() {
+            trace::allocated(account.origin(), self.device(), self.capacity());
+        }
+    }
+
+    /// Credits the bytes to the account that was charged.
+    fn credit(&self, account: &'static Account) {
+        account.give_back(self.capacity());
+        if trace::is_on() {
+            trace::freed(account.origin(), self.device(), self.capacity());
+        }
+    }
+
+    fn device(&self) -> Device {
+        match self {
+            Bytes::Host(_) | Bytes::Foreign(..) => Device::Cpu(0),
+            Bytes::Device(device, _) => Device::Gpu(device.number as u8),
         }
     }
 
@@ -72,7 +96,7 @@ impl Buffer {
 
     fn new(bytes: Bytes, account: Option<&'static Account>) -> *mut Buffer {
         if let Some(account) = account {
-            account.take(bytes.capacity());
+            bytes.charge(account);
         }
         let queued = AtomicBool::new(false);
         Box::into_raw(Box::new(Buffer { refs: AtomicU32::new(1), queued, account, bytes }))
@@ -96,8 +120,8 @@ impl Buffer {
         debug_assert!(buffer.is_unshared(), "a buffer is booked while somebody else can reach it");
         if let Some(account) = buffer.account.filter(|account| !account.is_of(op, loc)) {
             let next = buffer.bytes.holders().account(op, loc);
-            next.take(buffer.bytes.capacity());
-            account.give_back(buffer.bytes.capacity());
+            buffer.bytes.charge(next);
+            buffer.bytes.credit(account);
             buffer.account = Some(next);
         }
     }
@@ -140,7 +164,7 @@ impl Buffer {
             // SAFETY: this was the last reference, so no other thread can reach the buffer, and it came from a box.
             let buffer = unsafe { Box::from_raw(this) };
             if let Some(account) = buffer.account {
-                account.give_back(buffer.bytes.capacity());
+                buffer.bytes.credit(account);
             }
             match buffer.bytes {
                 Bytes::Host(block) => runtime().pool.free(block),

@@ -109,7 +109,7 @@ fn submit_value_in(
     let record = || Record { recipe, out: node, inputs: words, immediates, generation, loc: loc.id() };
     if trace::is_on() {
         // Before any thread can run it.
-        trace::submitted(&record());
+        trace::submitted(&record(), inputs);
     }
     push(window, record());
     runtime().engine.submitted();

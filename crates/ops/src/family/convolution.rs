@@ -139,6 +139,11 @@ fn list(name: &str, values: &[i64], rank: usize, least: i64) -> Result<Vec<usize
 }
 
 impl Convolution {
+    /// The number of multiply-adds.
+    fn work(self, given: &[Given], attributes: &[i64]) -> usize {
+        Window::read(attributes).and_then(|window| self.geometry(given, &window)).map_or(0, |g| g.0.work())
+    }
+
     /// The geometry of a call, and the shape of its result.
     pub fn geometry(self, given: &[Given], window: &Window) -> Result<(Geometry, Shape)> {
         let (a, b) = (given[0].1, given[1].1);
@@ -245,8 +250,11 @@ impl Family for Convolution {
     }
 
     fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize {
-        let work = Window::read(attributes).and_then(|window| self.geometry(given, &window)).map_or(0, |g| g.0.work());
-        out.1.size().saturating_add(work / TOGETHER)
+        out.1.size().saturating_add(self.work(given, attributes) / TOGETHER)
+    }
+
+    fn flops(self, given: &[Given], attributes: &[i64]) -> usize {
+        self.work(given, attributes).saturating_mul(2)
     }
 
     fn needs(self, i: usize) -> Option<Needs> {

@@ -21,6 +21,12 @@ pub(crate) trait Family: Copy {
     /// A rough estimate of the run time in nanoseconds.
     fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize;
 
+    /// The number of floating-point operations, for a profile: two for each multiply-add of a product. 0 if the routine
+    /// is not made of products.
+    fn flops(self, _given: &[Given], _attributes: &[i64]) -> usize {
+        0
+    }
+
     /// Calls for the tests of every frontend. Each routine has some, including one that fails if the routine can fail.
     fn samples() -> Vec<Sample>;
 
@@ -164,6 +170,11 @@ macro_rules! families {
             /// A rough estimate of the run time in nanoseconds.
             pub fn cost(self, given: &[Given], out: &Given, attributes: &[i64]) -> usize {
                 match self { $(Routine::$family(r) => r.cost(given, out, attributes),)+ }
+            }
+
+            /// The number of floating-point operations; 0 if the routine is not made of products.
+            pub fn flops(self, given: &[Given], attributes: &[i64]) -> usize {
+                match self { $(Routine::$family(r) => r.flops(given, attributes),)+ }
             }
 
             /// The values that the gradient of input `i` reads; `None` if the input has no gradient.

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from forerun import _forerun, np
+from forerun import _forerun, _steps, np
 from forerun._dialect.mode import GradMode
 from forerun._dialect.tensor import Tensor as _Tensor
 from forerun._forerun import ndarray
@@ -99,6 +99,7 @@ class Optimizer:
                     self._update(changed, group)
         for hook in list(self._step_post_hooks.values()):
             hook(self, (), {})
+        _steps.ended()
         return loss
 
     def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
