@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 
 
@@ -16,7 +17,13 @@ def cell_of(file: str) -> str:
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
-    return file if name is None else " ".join(name)
+    if name is None:
+        return file
+    cell = " ".join(name)
+    if file in linecache.cache:
+        # Reports quote the lines of their files.
+        linecache.cache[cell] = linecache.cache[file]
+    return cell
 
 
 def line_of(file: str, line: int) -> str:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import html
 import os
+import re
+import sys
 import tempfile
 from typing import Any
+
+from forerun._cells import cell_of
 
 _FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 640px; border: 1px solid #8886" title="profile"></iframe>'
 
@@ -31,8 +35,7 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     kept = os.path.abspath(os.path.expanduser(line.strip())) if line.strip() else None
     with tempfile.TemporaryDirectory(prefix="forerun-") as folder:
         path = kept or os.path.join(folder, "profile.html")
-        make: Any = forerun.profile
-        profile = make(path)
+        profile = forerun.profile(path)
         try:
             with profile:
                 run_cell(shell, f"%%forerun_profile{line}", cell)
@@ -47,11 +50,22 @@ def run_cell(shell: Any, head: str, cell: str) -> None:
     """
     # The first line of the cell is that of the magic.
     code = "\n" + shell.transform_cell(cell)
-    name = shell.compile.cache(code, shell.execution_count, raw_code=f"{head}\n{cell}")
+    name = shell.compile.cache(code, _number(shell), raw_code=f"{head}\n{cell}")
     body = shell.transform_ast(shell.compile.ast_parse(code, filename=name)).body
     last = [body.pop()] if body and isinstance(body[-1], ast.Expr) else []
     exec(shell.compile(ast.Module(body, []), name, "exec"), shell.user_ns)
     exec(shell.compile(ast.Interactive(last), name, "single"), shell.user_ns)
+
+
+def _number(shell: Any) -> int:
+    """Return the number of the cell that calls this. Some versions of IPython count it as run already."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        found = re.fullmatch(r"Cell In\[(\d+)\]", cell_of(frame.f_code.co_filename))
+        if found is not None:
+            return int(found[1])
+    return int(shell.execution_count)
 
 
 def _show(text: str, path: str) -> None:

@@ -25,6 +25,8 @@ def place(file: str, line: int) -> str:
     >>> place("/home/me/project/train.py", 42)
     'project/train.py:42'
     """
+    if file.startswith("<"):
+        return f"{file}:{line}"
     return line_of("/".join(file.replace("\\", "/").split("/")[-2:]), line)
 
 
@@ -46,14 +48,11 @@ def size(count: float) -> str:
     >>> size(1_500_000)
     '1.5 MB'
     """
-    if abs(count) < 1000:
-        return f"{count:.0f} B"
-    count, unit = next((count / scale, unit) for scale, unit in _UNITS if abs(count) < 1000 * scale or unit == "TB")
-    digits = 2 if abs(count) < 10 else 1 if abs(count) < 100 else 0
-    return f"{round(count, digits):.12g} {unit}"
-
-
-_UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(count) < 1000 or unit == "GB":
+            break
+        count /= 1000
+    return f"{count:.3g} {unit}" if abs(count) < 1000 else f"{count:,.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

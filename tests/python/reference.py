@@ -261,7 +261,7 @@ def on_functions() -> set[str]:
 
 def classes() -> dict[str, list[tuple[str, str, list[str], list[str]]]]:
     """Return what ``classes.md`` has by module: call, first sentence, notes, example."""
-    known, seen = on_functions(), set[int]()
+    known, seen = on_functions(), dict[int, Any]()
     found: dict[str, list[tuple[str, str, list[str], list[str]]]] = {}
     for module in TOOLS:
         entries = found.setdefault(module, [])
@@ -272,7 +272,7 @@ def classes() -> dict[str, list[tuple[str, str, list[str], list[str]]]]:
             # The functions of these modules have their own page.
             if module in ("forerun.np", "forerun.npx") and not inspect.isclass(thing):
                 continue
-            seen.add(id(thing))
+            seen[id(thing)] = thing
             doc = inspect.getdoc(thing) or ""
             main, also = names_in(every, name, thing)
             notes = [also] if also else []
@@ -307,7 +307,8 @@ def dialect_modules() -> list[str]:
 
 def dialects_page() -> str:
     """Return ``dialects.md``."""
-    own = {id(thing) for module in TOOLS for thing in names_of(module).values()}
+    # By identity; the values keep what is made on access alive, so that no other thing gets its identity.
+    own = {id(thing): thing for module in TOOLS for thing in names_of(module).values()}
     lines = [NAMES]
     for module in dialect_modules():
         if not hasattr(importlib.import_module(module), "__all__"):
@@ -315,7 +316,7 @@ def dialects_page() -> str:
         rows, every = [], names_of(module)
         for name, thing in every.items():
             if id(thing) not in own:
-                own.add(id(thing))
+                own[id(thing)] = thing
                 main, also = names_in(every, name, thing)
                 summary = first_sentence(inspect.getdoc(thing) or "")
                 rows.append(f"- `{call(main, thing)}`: {summary} {also}".rstrip())

@@ -299,7 +299,6 @@ def test_the_first_infinity_is_found() -> None:
     assert command("run", "train.py").returncode == 0
 
 
-@pytest.mark.skipif(not hasattr(forerun, "profile"), reason="needs forerun.profile")
 def test_a_profile_is_written() -> None:
     write("train.py", WAITS)
     done = command("run", "--profile", "step.html", "train.py")

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 import forerun
 from forerun._command.rounds import Peer
-from forerun._command.terminal import paint, progress, table
+from forerun._command.terminal import paint, progress
 from forerun._command.workloads import ABOUT, BENCH, PACKAGES, of_package
+from forerun._tables import Column, as_text
 
 #: How long the rounds may take together, unless their number is given. The first round is not counted.
 SECONDS = 20.0
@@ -29,7 +30,7 @@ def main(options: argparse.Namespace) -> int:
     """Measure, and print a table."""
     packages = [name for name in dict.fromkeys(PACKAGES.values()) if importlib.util.find_spec(name) is not None]
     if options.list:
-        print(table([["workload", "what it does"], *([name, ABOUT[name]] for name in BENCH)]))
+        print(as_text([Column("workload"), Column("what it does")], ([name, ABOUT[name]] for name in BENCH)))
         print(f"\ninstalled: {', '.join(versions(packages))}")
         return 0
     unknown = [name for name in options.workloads if name not in BENCH]
@@ -54,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
     if ratios:
         mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
         about.append(f"Geometric mean of the ratios: {mean:.2f}.")
-    text = table([head, *rows], right=range(2, len(head)))
+    text = as_text([Column(name, numeric=k >= 2) for k, name in enumerate(head)], rows)
     print(paint(text.splitlines()[0], "bold"), *text.splitlines()[1:], "", *about, sep="\n")
     for package in lost:
         print(f"{package} ended before its last round", file=sys.stderr)
