@@ -345,6 +345,13 @@ def test_windows_of_a_file_ask_for_little_memory(
         onnx.import_model(tmp_path / "net.onnx")(*given)
 
 
+def test_a_missing_input_is_named(tmp_path: pathlib.Path) -> None:
+    data, given = onnx_models.model([onnx_models.node("Identity", "-")], onnx_models.normal(3))
+    (tmp_path / "net.onnx").write_bytes(data)
+    with pytest.raises(ValueError, match=r"OnnxBlock: node 0 \(Identity\): an input is missing"):
+        onnx.import_model(tmp_path / "net.onnx")(*given)
+
+
 def test_graphs_in_nodes_have_parameters_of_their_own(tmp_path: pathlib.Path) -> None:
     data, given = onnx_models.CASES["if"]()
     (tmp_path / "if.onnx").write_bytes(data)

@@ -143,6 +143,8 @@ class _Run:
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
             text = f"needs the attribute {error}" if isinstance(error, KeyError) else str(error)
             raise _Failed(f"node {number} ({node.op}): {text}") from error
+        if any(one is None for one in made):
+            raise _Failed(f"node {number} ({node.op}): an input is missing")
         if len(made) < sum(map(bool, node.outputs)):
             raise _Failed(f"node {number} ({node.op}): further outputs are not supported")
         return made
