@@ -410,6 +410,15 @@ def test_an_error_of_the_program_is_kept(tmp_path: pathlib.Path) -> None:
         pass
 
 
+def test_a_program_that_ends_itself_is_profiled_to_the_end() -> None:
+    with pytest.raises(SystemExit), forerun.profile() as p:
+        x = np.ones((300, 300))
+        for _ in range(5):
+            x = x @ x * 1e-3
+        raise SystemExit(0)
+    assert sum(row.times for row in p.report.ops if row.op == "matmul") == 5
+
+
 def test_a_failed_op_stays_unread() -> None:
     with forerun.profile() as p:
         bad = np.linalg.cholesky(-np.ones((40, 40)))

@@ -66,7 +66,8 @@ class Profile:
             self._state = "ended"
             self._report = Report([], 0.0, 0.0, [], False, {})
         elif self._state == "recording":
-            self._end(interrupted=error is not None)
+            # A program that ends itself has not failed.
+            self._end(interrupted=error is not None and not isinstance(error, SystemExit))
         if self._path is not None:
             try:
                 self.save(self._path)
@@ -126,7 +127,7 @@ class Profile:
         """Write the page: one HTML file that needs no network and no other file."""
         from forerun._profile._page import page
 
-        text = page(self.report, os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "")
+        text = page(self.report, _program())
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -144,6 +145,12 @@ class Profile:
     def _repr_html_(self) -> str:
         """Return the tables and the advice for a notebook."""
         return "<p>the profile has not ended yet</p>" if self._report is None else self._report.html()
+
+
+def _program() -> str:
+    """Return the name of the running script; empty in a notebook, and for ``python -c``."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return "" if name.startswith(("-", "ipykernel")) else name
 
 
 def _held(events: list[TraceEvent]) -> dict[str, dict[tuple[str, int, str], int]]:
