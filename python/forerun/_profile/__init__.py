@@ -9,7 +9,7 @@ from types import TracebackType
 
 from forerun import _forerun, _steps
 from forerun._profile._report import Report
-from forerun._trace import TraceEvent, events_of
+from forerun._trace import TraceEvent, begin, events_of
 
 __all__ = ["Profile", "profile"]
 
@@ -104,7 +104,7 @@ class Profile:
     def _begin(self) -> None:
         # Earlier work is not part of the profile.
         _forerun.drain()
-        _forerun.start_trace(self._most)
+        begin(self._most)
         self._start = time.perf_counter()
         self._state = "recording"
 
