@@ -158,7 +158,8 @@ export class Tables {
   }
 
   private measured(): Column<Group>[] {
-    return [
+    const several = new Set(this.model.data.tables.ops.map((row) => row.device)).size > 1;
+    const columns: Column<Group>[] = [
       { name: "Self ms", numeric: true, key: (row) => row.seconds, cell: (row) => format.milliseconds(row.seconds) },
       { name: "% of wall", numeric: true, key: (row) => row.seconds, cell: (row) => this.bar(row.seconds) },
       { name: "Count", numeric: true, key: (row) => row.count, cell: (row) => format.integer(row.count) },
@@ -175,8 +176,9 @@ export class Tables {
         key: (row) => row.fused / row.count,
         cell: (row) => (row.fused === 0 ? "no" : row.fused === row.count ? "yes" : `${row.fused} of ${row.count}`),
       },
-      { name: "Device", numeric: false, key: (row) => row.device, cell: (row) => row.device },
     ];
+    if (several) columns.push({ name: "Device", numeric: false, key: (row) => row.device, cell: (row) => row.device });
+    return columns;
   }
 
   private lines(rows: Group[]): Table<Group> {

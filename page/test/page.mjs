@@ -49,7 +49,7 @@ const tests = {
     const first = page.locator("#table tbody tr").first();
     const cells = await first.locator("td").allInnerTexts();
     assert.deepEqual(cells.map((cell) => cell.trim()), [
-      "project/train.py:12", "matmul", "120.00", "60.0 %", "20", "1.56 MB", "100 GFLOP/s", "no", "cpu(0)",
+      "project/train.py:12", "matmul", "120.00", "60.0 %", "20", "1.56 MB", "100 GFLOP/s", "no",
     ]);
     await page.click("#tab-waits");
     assert.match(await text(page, "#table"), /project\/train\.py:15\s+item\s+20\s+160\.00\s+80\.0 %\s+160\.00\s+0\.00\s+matmul at project\/train\.py:12 73\.8 %/);

@@ -70,14 +70,18 @@ def _event(thread: str, raw: _forerun._Event) -> TraceEvent:
     )  # fmt: skip
 
 
-def events_of(lanes: list[tuple[str, list[_forerun._Event]]]) -> list[TraceEvent]:
-    """Return the events of all threads, ordered by start time; equal starts are ordered from outer to inner."""
+def begin(most: int) -> None:
+    """Start a trace; the thread that starts it appears under Python's name for it."""
     # Imported late, so that `import forerun` stays quick.
     import threading
 
-    # The engine knows threads of the program by the system's number.
-    names = {f"thread {thread.native_id}": thread.name for thread in threading.enumerate()}
-    events = [_event(names.get(thread, thread), raw) for thread, rows in lanes for raw in rows]
+    _forerun.name_track(threading.current_thread().name)
+    _forerun.start_trace(most)
+
+
+def events_of(lanes: list[tuple[str, list[_forerun._Event]]]) -> list[TraceEvent]:
+    """Return the events of all threads, ordered by start time; equal starts are ordered from outer to inner."""
+    events = [_event(thread, raw) for thread, rows in lanes for raw in rows]
     return sorted(events, key=lambda event: (event.start, -event.end))
 
 
@@ -96,7 +100,7 @@ class Trace:
 
     def __enter__(self) -> Trace:
         """Start recording."""
-        _forerun.start_trace(self._most)
+        begin(self._most)
         return self
 
     def __exit__(

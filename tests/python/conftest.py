@@ -59,6 +59,7 @@ ALONE = (
     "test_devices.py::test_two_devices_work_at_once",
     "test_exit.py::test_a_full_queue_does_not_hold_up_the_end",
     "test_interrupt.py::test_an_interrupt_ends_a_wait",
+    "test_profile.py::test_a_read_in_every_step_comes_first_among_waits",
     "test_soak.py::test_ends_with_a_full_queue",
     "test_soak.py::test_interrupts",
 )

@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import re
-import sys
 import threading
 import time
 from typing import Any
@@ -362,24 +361,20 @@ def test_the_newest_events_are_kept() -> None:
     assert all(event.end >= p.report.since for event in p.report.events)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the engine does not know which thread is which")
-def test_threads_have_their_names() -> None:
-    ready, done = threading.Event(), threading.Event()
-
+def test_the_thread_that_profiles_has_its_name() -> None:
     def work() -> None:
-        np.ones((64, 64)).wait_to_read()
-        ready.set()
-        done.wait()
+        with forerun.profile() as p:
+            np.ones((64, 64)).wait_to_read()
+        found.append(p)
 
+    found: list[Any] = []
     worker = threading.Thread(target=work, name="my own")
-    with forerun.profile() as p:
-        worker.start()
-        np.ones((64, 64)).wait_to_read()
-        ready.wait()
-    done.set()
+    worker.start()
     worker.join()
-    submitting = {event.thread for event in p.report.events if event.kind == "submitted"}
-    assert submitting == {"my own", threading.current_thread().name}
+    assert {event.thread for event in found[0].report.events if event.kind == "submitted"} == {"my own"}
+    with forerun.trace() as t:
+        np.ones((64, 64)).wait_to_read()
+    assert {event.thread for event in t.events if event.kind == "submitted"} == {threading.current_thread().name}
 
 
 def test_wrong_uses_are_refused() -> None:
@@ -408,6 +403,15 @@ def test_an_error_of_the_program_is_kept(tmp_path: pathlib.Path) -> None:
         raise ZeroDivisionError
     with pytest.raises(FileNotFoundError), forerun.profile(tmp_path / "missing" / "page.html"):
         pass
+
+
+def test_a_program_that_ends_itself_is_profiled_to_the_end() -> None:
+    with pytest.raises(SystemExit), forerun.profile() as p:
+        x = np.ones((300, 300))
+        for _ in range(5):
+            x = x @ x * 1e-3
+        raise SystemExit(0)
+    assert sum(row.times for row in p.report.ops if row.op == "matmul") == 5
 
 
 def test_a_failed_op_stays_unread() -> None:

@@ -37,7 +37,7 @@ pub use observe::observers::{ObservedOp, Observer, add_observer, note_unrepeatab
 pub use observe::origin::Origin;
 pub use observe::read_hooks::reads_plainly;
 pub use observe::submissions::{Submission, note_submissions};
-pub use observe::trace::{EventKind, TraceEvent, Track, start_trace, stop_trace};
+pub use observe::trace::{EventKind, TraceEvent, Track, name_track, start_trace, stop_trace};
 pub use runtime::cancel::cancel_pending;
 pub use runtime::devices::{
     DeviceStats, accelerator_count, check_device, cuda_number, current_device, device_stats, empty_device_cache,

@@ -3,5 +3,6 @@
 
 pub use forerun_array::{
     Blocker, EventKind, Origin, Submission, SyncRule, TraceEvent, Track, Waiting, blockers, detect_nonfinite,
-    last_wait, no_sync, note_submissions, reset_blockers, set_sync_rule, start_trace, stop_trace, sync_rule,
+    last_wait, name_track, no_sync, note_submissions, reset_blockers, set_sync_rule, start_trace, stop_trace,
+    sync_rule,
 };

@@ -84,7 +84,7 @@ mod _forerun {
     };
 
     #[pymodule_export]
-    use crate::trace::{start_trace, stop_trace};
+    use crate::trace::{name_track, start_trace, stop_trace};
     #[pymodule_export]
     use crate::ufunc::PyPointwise;
     #[pymodule_export]

@@ -42,6 +42,12 @@ fn row(event: &TraceEvent) -> Row {
     (kind, span, (event.origin.op, line_of(event.origin.loc)), event.value, made, event.bytes, task, wait, work)
 }
 
+/// Names the track of the calling thread.
+#[pyfunction]
+pub(crate) fn name_track(name: &str) {
+    forerun::profile::name_track(name);
+}
+
 /// Starts a trace with at most `most` events per thread.
 #[pyfunction]
 pub(crate) fn start_trace(most: usize) -> PyResult<()> {

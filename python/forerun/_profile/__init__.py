@@ -9,7 +9,7 @@ from types import TracebackType
 
 from forerun import _forerun, _steps
 from forerun._profile._report import Report
-from forerun._trace import TraceEvent, events_of
+from forerun._trace import TraceEvent, begin, events_of
 
 __all__ = ["Profile", "profile"]
 
@@ -66,7 +66,8 @@ class Profile:
             self._state = "ended"
             self._report = Report([], 0.0, 0.0, [], False, {})
         elif self._state == "recording":
-            self._end(interrupted=error is not None)
+            # A program that ends itself has not failed.
+            self._end(interrupted=error is not None and not isinstance(error, SystemExit))
         if self._path is not None:
             try:
                 self.save(self._path)
@@ -103,7 +104,7 @@ class Profile:
     def _begin(self) -> None:
         # Earlier work is not part of the profile.
         _forerun.drain()
-        _forerun.start_trace(self._most)
+        begin(self._most)
         self._start = time.perf_counter()
         self._state = "recording"
 
@@ -126,7 +127,7 @@ class Profile:
         """Write the page: one HTML file that needs no network and no other file."""
         from forerun._profile._page import page
 
-        text = page(self.report, os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "")
+        text = page(self.report, _program())
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -144,6 +145,12 @@ class Profile:
     def _repr_html_(self) -> str:
         """Return the tables and the advice for a notebook."""
         return "<p>the profile has not ended yet</p>" if self._report is None else self._report.html()
+
+
+def _program() -> str:
+    """Return the name of the running script; empty in a notebook, and for ``python -c``."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return "" if name.startswith(("-", "ipykernel")) else name
 
 
 def _held(events: list[TraceEvent]) -> dict[str, dict[tuple[str, int, str], int]]:

@@ -217,12 +217,22 @@ fn open_ring() -> Arc<Mutex<Ring>> {
     let ring = Arc::new(Mutex::new(Ring { most: rings.most, ..Ring::default() }));
     let name = match std::thread::current().name() {
         Some(name) if rings.threads.iter().all(|(taken, _)| taken != name) => name.to_owned(),
-        // A frontend may know a name for the system's number.
-        name => format!("{} {}", name.unwrap_or("thread"), forerun_engine::thread_number().unwrap_or(rings.count)),
+        name => format!("{} {}", name.unwrap_or("thread"), rings.count),
     };
     rings.count += 1;
     rings.threads.push((name, ring.clone()));
     ring
+}
+
+/// Names the track of the calling thread, for a frontend that has names for its threads.
+pub fn name_track(name: &str) {
+    RING.with(|ring| {
+        let ring = ring.get_or_init(open_ring);
+        let mut rings = RINGS.lock();
+        if let Some(track) = rings.threads.iter_mut().find(|(_, other)| Arc::ptr_eq(other, ring)) {
+            track.0 = name.to_owned();
+        }
+    });
 }
 
 /// Starts a trace with at most `most` events per thread.
