@@ -109,6 +109,32 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "average_pool: a kernel of extent 7 " + FITS,
     ),
+    # Numbers whose tables would not fit into memory.
+    "padding beyond everything": (
+        lambda: npx.convolution(ones(*IMAGE), ones(*FILTERS), pad=2**62, stride=2**61, no_bias=True),
+        ValueError,
+        r"convolution: padding 4611686018427387904 of axis 0 is more than 1048576: \(1, 4, 5, 5\)",
+    ),
+    "padding on three axes": (
+        lambda: npx.convolution(ones(1, 1, 2, 2, 2), ones(1, 1, 2, 2, 2), pad=2**20, stride=2**20, no_bias=True),
+        ValueError,
+        r"convolution: padding \[1048576, 1048576, 1048576\] makes the images too large",
+    ),
+    "dilation beyond everything": (
+        lambda: npx.deconvolution(ones(*IMAGE), ones(4, 1, 3, 3), dilate=2**62, no_bias=True),
+        ValueError,
+        r"convolution_transpose: the result of \(1, 4, 5, 5\) has too many elements",
+    ),
+    "kernel beyond everything": (
+        lambda: npx.pooling(ones(*IMAGE), 2**31 + 1, pad=2**31),
+        ValueError,
+        "max_pool: kernel 2147483649 is more than 1048576",
+    ),
+    "extents beyond everything": (
+        lambda: npx.adaptive_avg_pool2d(ones(*IMAGE), 2**40),
+        ValueError,
+        "average_pool: extent 1099511627776 is more than 1048576",
+    ),
     "windows as columns": (
         lambda: npx.im2col(ones(1, 1, 3), 4),
         ValueError,
@@ -223,3 +249,12 @@ def test_numbers_that_are_none_flow_through_values() -> None:
     assert numpy.isnan(y).sum() == 1 and (y[~numpy.isnan(y)] == 4).all()
     assert numpy.isnan(npx.pooling(x, 2, 2).asnumpy()).sum() == 1
     assert not npx.grid_sample(ones(1, 1, 4, 4), np.full((1, 2, 2, 2), NAN)).any()
+
+
+def test_a_stride_or_dilation_without_effect_may_have_any_size() -> None:
+    x, weight = ones(1, 1, 4, 4), ones(1, 1, 3, 3)
+    assert npx.convolution(x, weight, stride=2**40, no_bias=True).item() == 9
+    assert npx.deconvolution(ones(1, 1, 1, 1), weight, stride=2**40, no_bias=True).shape == (1, 1, 3, 3)
+    pointwise = npx.convolution(x, ones(1, 1, 1, 1), dilate=2**40, no_bias=True)
+    assert pointwise.shape == (1, 1, 4, 4) and pointwise.sum().item() == 16
+    assert npx.pooling(x, 4, stride=2**40).item() == 1

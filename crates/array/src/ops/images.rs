@@ -39,7 +39,11 @@ pub fn convolution_transpose(
             if *adjust < 0 || *adjust >= stride {
                 return Err(t.value(format!("adjustment must be from 0 to stride {stride} - 1, got {adjust}")));
             }
-            window.extents.push((count - 1) * stride + (reach - 1) * dilation + 1 - 2 * padding + adjust);
+            // Numbers of up to 64 bits, so nothing overflows 128.
+            let [stride, padding, dilation] = [stride, padding, dilation].map(i128::from);
+            let extent = i128::from(count - 1) * stride + i128::from(reach - 1) * dilation + 1 - 2 * padding;
+            let extent = i64::try_from(extent + i128::from(*adjust));
+            window.extents.push(extent.map_err(|_| t.value(format!("the result of {shape} has too many elements")))?);
         }
     }
     let y = routine(Convolution::Transpose, &[x, weight], &window, loc)?;

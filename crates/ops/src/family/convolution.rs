@@ -92,6 +92,12 @@ impl Geometry {
     }
 }
 
+/// Padding up to this is accepted on axes of any extent; more must not exceed the axis or the kernel. Kernels copy images
+/// with their padding, and have tables of positions in them.
+const MOST_PADDING: usize = 1 << 20;
+/// The maximum number of elements of all images with their padding.
+const MOST_PADDED: usize = 1 << 56;
+
 /// The number of windows along an axis.
 fn windows(input: usize, kernel: usize, stride: usize, padding: usize, dilation: usize) -> Option<usize> {
     let padded = input.checked_add(padding.checked_mul(2)?)?;
@@ -188,8 +194,15 @@ impl Convolution {
             ));
         }
         let mut counts = Vec::new();
+        let (mut stride, mut dilation) = (stride, dilation);
+        let mut padded = n.saturating_mul(channels.max(filters));
         for axis in 0..rank {
             let (input, kernel) = (input[axis], kernel[axis]);
+            let most = MOST_PADDING.max(input).max(kernel);
+            if padding[axis] > most {
+                return invalid(format!("padding {} of axis {axis} is more than {most}: {a} and {b}", padding[axis]));
+            }
+            padded = padded.saturating_mul(input.saturating_add(2 * padding[axis]));
             let count = windows(input, kernel, stride[axis], padding[axis], dilation[axis]);
             let Some(count) = count.filter(|_| kernel > 0) else {
                 return invalid(format!(
@@ -204,7 +217,17 @@ impl Convolution {
                     output.as_ref().map_or(0, |output| output[axis])
                 ));
             }
+            // What has no effect must not make the tables of windows large.
+            if count == 1 {
+                stride[axis] = 1;
+            }
+            if kernel == 1 {
+                dilation[axis] = 1;
+            }
             counts.push(count);
+        }
+        if padded > MOST_PADDED {
+            return invalid(format!("padding {padding:?} makes the images too large: {a} and {b}"));
         }
         let shape = match self {
             Convolution::Forward => joined(n, filters, &counts, last)?,

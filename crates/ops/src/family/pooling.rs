@@ -89,13 +89,20 @@ pub struct Windows {
     pub spans: [Vec<Span>; 3],
 }
 
+/// Kernels, and extents of adaptive pooling, up to this are accepted on axes of any extent; more must not exceed the axis. A call has
+/// a table with an entry per window.
+const MOST_KERNEL: usize = 1 << 20;
+
 fn spans(axis: usize, input: usize, pool: &Pool) -> Result<Vec<Span>> {
     let at = |list: &List<i64>, least: i64, name: &str| match list.get(axis) {
         Some(value) if *value >= least => Ok(*value as usize),
         Some(value) => invalid(format!("{name} must be at least {least}, got {value}")),
         None => invalid(format!("{name} {list:?} has no number for spatial axis {axis}")),
     };
-    let kernel = at(&pool.kernel, 1, "kernel")?;
+    let (kernel, most) = (at(&pool.kernel, 1, "kernel")?, MOST_KERNEL.max(input));
+    if kernel > most {
+        return invalid(format!("{} {kernel} is more than {most}", if pool.adaptive { "extent" } else { "kernel" }));
+    }
     if pool.adaptive {
         let span = |i: usize| {
             let (begin, end) = (i * input / kernel, ((i + 1) * input).div_ceil(kernel));
