@@ -52,7 +52,7 @@ fn inputs(sample: &Sample, dtype: DType) -> Vec<Operand> {
             }
             Look::Backwards => {
                 *shape.last_mut().unwrap() *= 2;
-                make(&shape).at(&[Index::Ellipsis, Index::Slice { start: None, stop: None, step: -2 }])
+                make(&shape).slice([Index::Ellipsis, Index::Slice { start: None, stop: None, step: -2 }])
             }
             Look::Repeated => {
                 shape[0] = 1;
