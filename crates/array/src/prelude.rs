@@ -6,7 +6,4 @@ pub use crate::functions::{
     ones_like, random, stack, uniform, vstack, where_, zeros, zeros_like,
 };
 pub use crate::{Array, ArrayLike, SharedArray, s, wait_all};
-pub use forerun_base::{Complex, DType, Device, Error, ErrorKind, Scalar};
-
-/// A result, by default with the error of this crate, so that programs may name another.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub use forerun_base::{Complex, DType, Device, Error, ErrorKind, Result, Scalar};

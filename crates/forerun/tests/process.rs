@@ -29,7 +29,7 @@ fn chain(x: &Array, length: usize) -> (Array, u32) {
 
 fn computes() -> bool {
     let product = ones(&[300, 300]).matmul(&ones(&[300, 300]));
-    let tiny = (ones(&[2]) + 1.0).to_vec();
+    let tiny = (ones(&[2]) + 1.0).to_vec::<f64>();
     wait_all().is_ok()
         && product.to_vec::<f64>().is_ok_and(|v| v.iter().all(|e| *e == 300.0))
         && tiny.unwrap() == [2.0; 2]
