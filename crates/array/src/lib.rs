@@ -6,18 +6,22 @@
 
 mod array;
 pub mod dlpack;
+pub mod functions;
+mod methods;
 mod observe;
 pub mod ops;
+pub mod prelude;
 mod runtime;
 
 pub use array::attachments::{Attachment, Verdict, Write};
 pub use array::future::ReadyFuture;
 pub use array::index::Index;
 pub use array::read::{Lent, Snapshot};
+pub use array::shared::SharedArray;
 pub use array::wait::{
     AroundWait, Wait, drain, has_room, make_room_with, set_around_wait, wait_all, wait_all_counted, wait_all_with,
 };
-pub use array::{Arg, Array};
+pub use array::{Arg, Array, ArrayLike};
 pub use forerun_cpu::{Isa, ScratchAllocator};
 pub use forerun_cuda::{
     FoundLibrary as CudaLibrary, driver_version as cuda_driver_version, libraries as cuda_libraries,

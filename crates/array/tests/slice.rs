@@ -12,12 +12,12 @@ fn loc() -> Loc {
 #[test]
 fn slices_of_every_dtype_come_back_as_bytes() {
     let x = ops::from_slice(&[1.5f32, -2.0], &[2], loc()).unwrap();
-    assert_eq!((x.dtype(), x.to_vec().unwrap()), (DType::F32, vec![1.5, -2.0]));
+    assert_eq!((x.dtype(), x.to_vec::<f64>().unwrap()), (DType::F32, vec![1.5, -2.0]));
     assert_eq!(x.snapshot().unwrap().to_bytes(), [1.5f32.to_le_bytes(), (-2.0f32).to_le_bytes()].concat());
     let x = ops::from_slice(&[7i64], &[], loc()).unwrap();
     assert_eq!(x.snapshot().unwrap().to_bytes(), 7i64.to_le_bytes());
     let x = ops::from_slice(&[1i32, 2, 3], &[3], loc()).unwrap();
-    assert_eq!((x.dtype(), x.to_vec().unwrap()), (DType::I32, vec![1.0, 2.0, 3.0]));
+    assert_eq!((x.dtype(), x.to_vec::<f64>().unwrap()), (DType::I32, vec![1.0, 2.0, 3.0]));
     let x = ops::from_slice(&[true, false], &[2], loc()).unwrap();
     assert_eq!((x.dtype(), x.snapshot().unwrap().to_bytes()), (DType::Bool, vec![1, 0]));
     let x = ops::from_slice::<f64>(&[], &[0, 3], loc()).unwrap();
@@ -39,7 +39,7 @@ fn bytes_become_arrays_at_any_alignment() {
     let mut bytes = vec![0u8];
     bytes.extend([1.0f64, 2.5].map(f64::to_le_bytes).concat());
     let x = ops::from_bytes(&bytes[1..], DType::F64, &[2, 1], loc()).unwrap();
-    assert_eq!(x.to_vec().unwrap(), [1.0, 2.5]);
+    assert_eq!(x.to_vec::<f64>().unwrap(), [1.0, 2.5]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A result with this crate's error.
-pub type Result<T> = std::result::Result<T, Error>;
+/// A result, by default with this crate's error, so that programs that import the name may have another.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of an error; Python raises the exception that NumPy would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -69,7 +69,7 @@ fn train(steps: usize, batch: usize) -> Result<(Sequential, Vec<f64>)> {
         adam.step(1)?;
         losses.push(loss);
     }
-    let losses = losses.iter().map(|loss| Ok(loss.item()?.as_f64())).collect::<Result<_>>()?;
+    let losses = losses.iter().map(|loss| Ok(loss.item::<f64>()?)).collect::<Result<_>>()?;
     Ok((net, losses))
 }
 
@@ -80,7 +80,7 @@ fn continued(net: &Sequential, start: &str, most: usize) -> Result<String> {
         let tokens = tokens(&text);
         let scores = net.forward(&ops::from_slice(&tokens, &[tokens.len(), 1], Loc::caller())?)?;
         let last = ops::index(&scores, &[Index::At(-1), Index::At(0)])?;
-        let best = ops::reduce(ReduceKind::ArgMax, &last, None, false, Loc::caller())?.item()?.as_f64();
+        let best = ops::reduce(ReduceKind::ArgMax, &last, None, false, Loc::caller())?.item::<f64>()?;
         text.push(char::from(CHARACTERS.as_bytes()[best as usize]));
     }
     Ok(text)

@@ -65,7 +65,7 @@ fn main() -> Result<()> {
         sgd.step(batch)?;
         losses.push(loss.mean());
     }
-    let (first, last) = (losses[0].item()?.as_f64(), losses[steps - 1].item()?.as_f64());
+    let (first, last) = (losses[0].item::<f64>()?, losses[steps - 1].item::<f64>()?);
     println!("{:.1} ms a step, loss {first:.3} -> {last:.3}", start.elapsed().as_secs_f64() * 1e3 / steps as f64);
     Ok(())
 }

@@ -75,7 +75,7 @@ fn train(sizes: Sizes, barrier: bool) -> Result<Epoch> {
     let submitted = start.elapsed();
     settle()?;
     let (done, now) = (start.elapsed(), stats());
-    let loss = |end: Option<&Array>| end.map_or(Ok(f64::NAN), |loss| loss.item().map(|number| number.as_f64()));
+    let loss = |end: Option<&Array>| end.map_or(Ok(f64::NAN), |loss| loss.item());
     Ok(Epoch {
         submitted,
         done,

@@ -24,7 +24,7 @@ impl Task {
     fn draw(self, batch: usize) -> Result<(Array, Array)> {
         let tokens = (uniform(&[batch, self.length]) * self.tokens as f64).cast(DType::I64);
         let separator = full(&[batch, 1], self.tokens as i64, DType::I64);
-        let start = tokens.at(&[Index::ALL, Index::Slice { start: None, stop: Some(-1), step: 1 }]);
+        let start = tokens.slice([Index::ALL, Index::Slice { start: None, stop: Some(-1), step: 1 }]);
         Ok((ops::concatenate(&[&tokens, &separator, &start], 1, Loc::caller())?, tokens))
     }
 }
@@ -87,7 +87,7 @@ fn train(task: Task, steps: usize, batch: usize) -> Result<(Transformer, Vec<f64
         adam.step(1)?;
         losses.push(loss);
     }
-    let losses = losses.iter().map(|loss| Ok(loss.item()?.as_f64())).collect::<Result<_>>()?;
+    let losses = losses.iter().map(|loss| Ok(loss.item::<f64>()?)).collect::<Result<_>>()?;
     Ok((net, losses))
 }
 
@@ -95,7 +95,7 @@ fn train(task: Task, steps: usize, batch: usize) -> Result<(Transformer, Vec<f64
 fn accuracy(net: &Transformer, batch: usize) -> Result<f64> {
     let (x, labels) = net.task.draw(batch)?;
     let best = ops::reduce(ReduceKind::ArgMax, &net.forward(&x)?, Some(&[-1]), false, Loc::caller())?;
-    let (best, labels) = (best.to_vec()?, labels.to_vec()?);
+    let (best, labels) = (best.to_vec::<f64>()?, labels.to_vec::<f64>()?);
     Ok(best.iter().zip(&labels).filter(|(a, b)| a == b).count() as f64 / labels.len() as f64)
 }
 

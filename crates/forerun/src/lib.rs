@@ -5,21 +5,31 @@
 //!
 //! ```
 //! use forerun::prelude::*;
-//! let x = ones(&[1, 2]);
-//! let y = ones(&[1, 2]);
-//! let z = &x * &y + 2.0;
-//! assert_eq!(z.to_string(), "[[3. 3.]]");
+//!
+//! fn main() -> Result<()> {
+//!     let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+//!     let y = (&x + 1).softmax(-1); // returns at once
+//!     println!("{y}"); // needs the values, so it waits
+//!     println!("{y:?}"); // shape, dtype, device and state: never waits
+//!     let total: f64 = y.sum().item()?; // waits
+//!     let elements = y.to_vec::<f64>()?; // waits
+//!     assert!((total - 2.0).abs() < 1e-9 && elements.len() == 4);
+//!     Ok(())
+//! }
 //! ```
+//!
+//! A clone of an array shares its elements, and `x += 1` changes them for both; `x.copy()` has elements of its own.
+//! Methods panic at the user's line on a mistake; with `try_` before the name they return it.
 
 pub mod device;
 pub mod frontend;
-mod make;
 pub mod memory;
 pub mod prelude;
 pub mod profile;
 pub mod runtime;
 
-pub use forerun_array::{Arg, Array, Index, Snapshot, Wait, ops, seed, wait_all};
+pub use forerun_array::functions::*;
+pub use forerun_array::{Arg, Array, ArrayLike, Index, SharedArray, Snapshot, Wait, ops, s, seed, wait_all};
 /// Fail points, for tests.
 #[cfg(any(feature = "faults", debug_assertions))]
 pub use forerun_base::fail;
@@ -64,4 +74,3 @@ pub use forerun_nn as nn;
 /// How a recurrent layer computes its next state.
 pub use forerun_ops::recurrent::RecurrentMode;
 pub use forerun_ops::{Beyond, Point, ReduceKind, Routine};
-pub use make::{arange, array, eye, full, normal, ones, uniform, zeros};

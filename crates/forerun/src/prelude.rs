@@ -1,4 +1,18 @@
 //! The names that most programs use: `use forerun::prelude::*`.
+//!
+//! ```
+//! use forerun::prelude::*;
+//!
+//! fn main() -> Result<()> {
+//!     let x = Array::from([1.0f32, 2.0]);
+//!     x.attach_grad();
+//!     let loss = record(|| (&x * &x).sum());
+//!     loss.backward()?;
+//!     assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [2.0, 4.0]);
+//!     Ok(())
+//! }
+//! ```
 
-pub use crate::{Array, DType, Device, Index, Result, Scalar, grad::Differentiable, nn::Layer};
-pub use crate::{arange, array, eye, full, normal, ones, uniform, zeros};
+pub use crate::grad::{Differentiable, record};
+pub use crate::nn::Layer;
+pub use forerun_array::prelude::*;

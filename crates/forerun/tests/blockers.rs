@@ -46,13 +46,13 @@ fn no_sync_rejects_reads_of_ready_values() {
     let x = ones(&[2]).sum();
     x.wait_to_read().unwrap();
     no_sync(SyncRule::Refused, || {
-        let error = x.item().unwrap_err();
+        let error = x.item::<f64>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Runtime);
         assert!(error.to_string().starts_with("item: waits inside no_sync, for sum\n  submitted at "), "{error}");
         assert!(wait_all().is_err());
         let y = &x + 1.0;
         assert_eq!(y.ndim(), 0);
-        std::thread::scope(|s| s.spawn(|| assert!(ones(&[1]).item().is_ok())).join().unwrap());
+        std::thread::scope(|s| s.spawn(|| assert!(ones(&[1]).item::<f64>().is_ok())).join().unwrap());
     });
-    assert_eq!(x.item().unwrap().as_f64(), 2.0);
+    assert_eq!(x.item::<f64>().unwrap(), 2.0);
 }

@@ -50,7 +50,7 @@ fn a_million_ops_without_a_wait() {
         }
     }
     most.check(1 << 20);
-    assert_eq!(x.to_vec().unwrap(), [1e6; 2]);
+    assert_eq!(x.to_vec::<f64>().unwrap(), [1e6; 2]);
     // Larger ones, which become tasks; each reads host data or random numbers.
     let step = array(&[0.5; 8192], &[8192]);
     let mut most = Most::default();
@@ -66,7 +66,7 @@ fn a_million_ops_without_a_wait() {
     }
     // Unfinished tasks, and draws made ahead within their allowance.
     most.check(FLIGHTS * 2 * 8192 * 4 + memory_stats().prefetch);
-    assert_eq!(y.to_vec().unwrap(), [495_001.0; 8192]);
+    assert_eq!(y.to_vec::<f64>().unwrap(), [495_001.0; 8192]);
     wait_all().unwrap();
     let stats = memory_stats();
     assert!(

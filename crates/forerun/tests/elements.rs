@@ -20,11 +20,11 @@ const SIZES: [usize; 3] = [3, 300, 100_000];
 
 #[track_caller]
 fn write(x: &Array, position: usize, value: f64) {
-    x.at(&[Index::At(position as isize)]).assign(value);
+    x.slice([Index::At(position as isize)]).assign(value);
 }
 
 fn first(x: &Array) -> f64 {
-    x.at(&[Index::At(0)]).item().unwrap().as_f64()
+    x.slice([Index::At(0)]).item::<f64>().unwrap()
 }
 
 /// How many records `f` submits.
@@ -49,18 +49,18 @@ fn a_value_at_rest_is_written_without_a_record() {
     let _alone = alone();
     for n in SIZES {
         let x = at_rest(n);
-        let view = x.at(&[Index::Slice { start: None, stop: None, step: -1 }]);
+        let view = x.slice([Index::Slice { start: None, stop: None, step: -1 }]);
         let scalar = full(&[], 9.0, DType::F32);
         scalar.wait_to_read().unwrap();
         let submitted = records(|| {
             write(&x, 0, 5.0);
             write(&view, 0, 6.0);
-            x.at(&[Index::At(1)]).assign(&scalar);
-            let mut element = x.at(&[Index::At(1)]);
+            x.slice([Index::At(1)]).assign(&scalar);
+            let mut element = x.slice([Index::At(1)]);
             element += 2.0;
-            element *= &x.at(&[Index::At(0)]);
+            element *= &x.slice([Index::At(0)]);
         });
-        let all = x.to_vec().unwrap();
+        let all = x.to_vec::<f64>().unwrap();
         assert_eq!((all[0], all[1], all[n - 1]), (5.0, 55.0, 6.0));
         assert_eq!(submitted, 0, "{n}");
     }
@@ -97,7 +97,7 @@ fn earlier_submissions_read_the_old_value() {
             }
         }
         for (turn, y) in made.iter().enumerate() {
-            let all = y.to_vec().unwrap();
+            let all = y.to_vec::<f64>().unwrap();
             assert_eq!((all[0], all[n - 1]), (turn as f64 + 1.0, turn as f64 + 1.0));
         }
     }
@@ -128,8 +128,8 @@ fn other_threads_see_whole_writes_in_order() {
                                 thread::yield_now();
                                 assert_eq!(snapshot.to_f64(), seen, "a snapshot changed");
                             }
-                            1 => check(&(&x * 1.0).to_vec().unwrap()),
-                            _ => check(&ops::copy(&x, Loc::caller()).unwrap().to_vec().unwrap()),
+                            1 => check(&(&x * 1.0).to_vec::<f64>().unwrap()),
+                            _ => check(&ops::copy(&x, Loc::caller()).unwrap().to_vec::<f64>().unwrap()),
                         }
                     }
                 });
@@ -143,7 +143,7 @@ fn other_threads_see_whole_writes_in_order() {
                 }
             }
         });
-        assert_eq!((first(&x), x.to_vec().unwrap()[n - 1]), (TURNS as f64, TURNS as f64));
+        assert_eq!((first(&x), x.to_vec::<f64>().unwrap()[n - 1]), (TURNS as f64, TURNS as f64));
     }
 }
 
@@ -177,16 +177,16 @@ fn a_failed_array_stays_failed_and_names_both_lines() {
         let bad = ops::take(&x, &beyond, 0, Beyond::Raise, Loc::caller()).unwrap();
         assert_eq!(bad.wait_to_read().unwrap_err().kind(), ErrorKind::Index);
         write(&bad, 0, 1.0);
-        let mut element = bad.at(&[Index::At(0)]);
+        let mut element = bad.slice([Index::At(0)]);
         element += 1.0;
-        let text = bad.to_vec().unwrap_err().to_string();
+        let text = bad.to_vec::<f64>().unwrap_err().to_string();
         assert!(text.contains("submitted at") && text.contains("read at"), "{text}");
         // One bad element fails the array it is written to, and that can be undone.
-        x.at(&[Index::At(0)]).assign(&bad.at(&[Index::At(0)]));
+        x.slice([Index::At(0)]).assign(&bad.slice([Index::At(0)]));
         assert_eq!(x.wait_to_read().unwrap_err().kind(), ErrorKind::Index);
         assert_eq!(x.restore().unwrap(), 1);
         write(&x, 1, 8.0);
-        assert_eq!((first(&x), x.to_vec().unwrap()[1]), (0.0, 8.0));
+        assert_eq!((first(&x), x.to_vec::<f64>().unwrap()[1]), (0.0, 8.0));
     }
     let _ = wait_all();
 }
@@ -209,10 +209,10 @@ fn observers_see_all_submissions() {
 fn assigning_an_array_to_itself_does_nothing() {
     let _alone = alone();
     let x = ones(&[300]) * 2.0;
-    let part = || x.at(&[Index::Slice { start: Some(3), stop: Some(9), step: 1 }]);
-    let shifted = x.at(&[Index::Slice { start: Some(2), stop: Some(8), step: 1 }]);
+    let part = || x.slice([Index::Slice { start: Some(3), stop: Some(9), step: 1 }]);
+    let shifted = x.slice([Index::Slice { start: Some(2), stop: Some(8), step: 1 }]);
     write(&x, 2, 7.0);
     assert_eq!(records(|| part().assign(&part())), 0);
     part().assign(&shifted);
-    assert_eq!(x.to_vec().unwrap()[2..5], [7.0, 7.0, 2.0]);
+    assert_eq!(x.to_vec::<f64>().unwrap()[2..5], [7.0, 7.0, 2.0]);
 }

@@ -67,14 +67,14 @@ fn program(n: usize) -> Result<Vec<Made>, Error> {
         let (b, c) = (keep(&up, &[a]), keep(&down, &[a]));
         keep(&(&up * &down).sum(), &[b, c]);
         let side = (n as f64).sqrt() as usize;
-        let square = host.at(&[Index::Slice { start: None, stop: Some((side * side) as isize), step: 1 }]);
+        let square = host.slice([Index::Slice { start: None, stop: Some((side * side) as isize), step: 1 }]);
         let square = square.reshape(&[side as isize, side as isize]) * 1e-3;
         let product = square.matmul(&square.t()).relu();
         let d = keep(&product, &[]);
         keep(&(product.sum_axis(0) + 1.0), &[d]);
         let mut written = ones(&[n]);
         written += &host;
-        written.at(&[Index::Slice { start: None, stop: Some(5), step: 1 }]).assign(7.0);
+        written.slice([Index::Slice { start: None, stop: Some(5), step: 1 }]).assign(7.0);
         written *= 2.0;
         keep(&written, &[]);
         // Fails in every run. Both sums and the product are one kernel with three results.
@@ -113,7 +113,7 @@ const DEVICE: Subject = Subject(device_program, 0);
 type Read = Result<Vec<u64>, Error>;
 
 fn read(made: &[Made]) -> Vec<Read> {
-    made.iter().map(|m| m.array.to_vec().map(|v| v.iter().map(|x| x.to_bits()).collect())).collect()
+    made.iter().map(|m| m.array.to_vec::<f64>().map(|v| v.iter().map(|x| x.to_bits()).collect())).collect()
 }
 
 /// The results of a run without injected failures.
@@ -345,7 +345,7 @@ fn run_unreached(site: &Site) {
     healthy(HOST, 100_000);
     let factor = ones(&[300, 300]) * 1e-3;
     let product = factor.matmul(&factor);
-    assert_eq!(block_on(product.clone()).unwrap().to_f64(), product.to_vec().unwrap());
+    assert_eq!(block_on(product.clone()).unwrap().to_f64(), product.to_vec::<f64>().unwrap());
     assert_eq!(fail::hits(site.name), before, "{} is reached: the matrix has to cover it", site.name);
 }
 
@@ -395,7 +395,7 @@ fn run_recorded(site: &Site, how: How) {
     let train = || {
         let y = record(|| (&x * 3.0).sum());
         y.backward().unwrap();
-        grad::gradient_of(&x).unwrap().0.to_vec().unwrap()
+        grad::gradient_of(&x).unwrap().0.to_vec::<f64>().unwrap()
     };
     let expected = train();
     let before = level();
@@ -429,7 +429,7 @@ fn block_on<F: IntoFuture>(future: F) -> F::Output {
 fn run_awaited(how: How) {
     let factor = ones(&[300, 300]) * 1e-3;
     let product = || (0..6).fold(factor.clone(), |y, _| y.matmul(&factor));
-    let expected = product().to_vec().unwrap();
+    let expected = product().to_vec::<f64>().unwrap();
     fail::arm("wake.call", 1, how).unwrap();
     // The array may be settled before it is awaited.
     let before = fail::hits("wake.call");
@@ -448,7 +448,7 @@ fn run_gradient(site: &Site, how: How) {
             let back = Arc::new(|grads: Vec<Array>| Ok(vec![Some(&grads[0] * 5.0)]));
             record_function(&[&x], &[&y], back, Loc::caller()).remove(0)
         });
-        y.backward().map(|()| grad::gradient_of(&x).unwrap().0.to_vec().unwrap())
+        y.backward().map(|()| grad::gradient_of(&x).unwrap().0.to_vec::<f64>().unwrap())
     };
     let expected = train().unwrap();
     let before = level();
@@ -469,7 +469,7 @@ fn run_checkpoint(site: &Site, how: How) {
     let path = folder.join("net");
     let net = nn::Dense::new(3).in_units(20);
     net.initialize(nn::Init::Xavier(nn::Scaling::default())).unwrap();
-    let values = || net.parameters().iter().map(|p| p.array().unwrap().to_vec().unwrap()).collect::<Vec<_>>();
+    let values = || net.parameters().iter().map(|p| p.array().unwrap().to_vec::<f64>().unwrap()).collect::<Vec<_>>();
     nn::save(&net.parameters(), &path).unwrap();
     nn::load(&net.parameters(), &path).unwrap();
     let (saved, bytes, before) = (values(), std::fs::read(&path).unwrap(), level());

@@ -17,6 +17,6 @@ fn dropping_a_handle_keeps_the_others() {
         // If the last handle were gone, these would get its bytes.
         let others: Vec<Array> = (0..20).map(|i| ones(&[100_000]) * f64::from(i)).collect();
         assert!(others.iter().all(|y| y.wait_to_read().is_ok()));
-        assert!(x.to_vec().unwrap().iter().all(|v| *v == 1.0), "{kind}");
+        assert!(x.to_vec::<f64>().unwrap().iter().all(|v| *v == 1.0), "{kind}");
     }
 }

@@ -79,7 +79,7 @@ fn cancelled_records_and_forbidden_waits_name_their_line() {
         let (error, read) = (y.wait_to_read().unwrap_err(), line!());
         names(&error, ErrorKind::Runtime, Some(submitted), Some(read));
     }
-    let (error, read) = no_sync(SyncRule::Refused, || (factor.to_vec().unwrap_err(), line!()));
+    let (error, read) = no_sync(SyncRule::Refused, || (factor.to_vec::<f64>().unwrap_err(), line!()));
     names(&error, ErrorKind::Runtime, None, Some(read));
 }
 

@@ -99,7 +99,7 @@ fn a_loop_that_feeds_host_data_stays_bounded() {
         let stats = memory_stats();
         assert!(stats.queued_host <= stats.prefetch, "{stats:?}");
     }
-    assert_eq!(w.item().unwrap().as_f64(), 64.0);
+    assert_eq!(w.item::<f64>().unwrap(), 64.0);
     let after = memory_stats();
     if !matches!(engine().mode(), Mode::Seeded(_)) {
         // The allowance, the current batch, and what the products need; in a random order also results deferred for
@@ -123,7 +123,7 @@ fn arrays_that_the_program_holds_do_not_block() {
     let sums: Vec<Array> = data.iter().map(|x| x.sum()).collect();
     assert_eq!(memory_stats().queued_host, 0);
     assert_eq!(memory_stats().held_by_host.times, before);
-    assert!(sums.iter().all(|sum| sum.item().unwrap().as_f64() == MIB as f64));
+    assert!(sums.iter().all(|sum| sum.item::<f64>().unwrap() == MIB as f64));
     drop(data);
     assert_eq!(memory_stats().queued_host, 0);
 }
@@ -168,7 +168,7 @@ fn a_full_window_blocks_and_can_be_interrupted() {
     }
     assert!(memory_stats().held_by_window.times > before + 1);
     let expected = (submitted + more) as f64;
-    assert!(y.to_vec().unwrap().into_iter().all(|grown| grown == expected));
+    assert!(y.to_vec::<f64>().unwrap().into_iter().all(|grown| grown == expected));
 }
 
 /// Runs steps of a training loop; returns the peak of live bytes beyond those before.

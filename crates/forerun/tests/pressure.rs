@@ -26,7 +26,7 @@ struct Trained {
 type Bits = Vec<Vec<u64>>;
 
 fn bits(arrays: &[Array]) -> Result<Bits, Error> {
-    arrays.iter().map(|a| Ok(a.to_vec()?.iter().map(|v| v.to_bits()).collect())).collect()
+    arrays.iter().map(|a| Ok(a.to_vec::<f64>()?.iter().map(|v| v.to_bits()).collect())).collect()
 }
 
 impl Trained {
@@ -116,8 +116,8 @@ fn every_allocation_of_a_training_step_fails_in_turn() {
         }
         // The next op that fits succeeds, and existing arrays are unchanged.
         let next = &ones(&[1000]) + 1.0;
-        assert_eq!(next.sum().item().unwrap().as_f64(), 2000.0);
-        assert!(earlier.to_vec().unwrap().iter().all(|v| *v == 1.0));
+        assert_eq!(next.sum().item::<f64>().unwrap(), 2000.0);
+        assert!(earlier.to_vec::<f64>().unwrap().iter().all(|v| *v == 1.0));
         // Every weight is as before the step or as after it.
         trained.adam.restore().unwrap();
         for (at, found) in bits(&trained.weights()).unwrap().iter().enumerate() {

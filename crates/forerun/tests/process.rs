@@ -29,8 +29,10 @@ fn chain(x: &Array, length: usize) -> (Array, u32) {
 
 fn computes() -> bool {
     let product = ones(&[300, 300]).matmul(&ones(&[300, 300]));
-    let tiny = (ones(&[2]) + 1.0).to_vec();
-    wait_all().is_ok() && product.to_vec().is_ok_and(|v| v.iter().all(|e| *e == 300.0)) && tiny.unwrap() == [2.0; 2]
+    let tiny = (ones(&[2]) + 1.0).to_vec::<f64>();
+    wait_all().is_ok()
+        && product.to_vec::<f64>().is_ok_and(|v| v.iter().all(|e| *e == 300.0))
+        && tiny.unwrap() == [2.0; 2]
 }
 
 /// Runs `body` in a child, which must return true.
@@ -68,11 +70,11 @@ fn a_child_reads_finished_values_and_computes() {
     let _alone = alone();
     let x = normal(&[300, 300]);
     let ready = &x + 1.0;
-    let expected = ready.to_vec().unwrap();
+    let expected = ready.to_vec::<f64>().unwrap();
     for length in [0, 5, 60] {
         let (pending, line) = chain(&x, length);
         let child = in_child(|| {
-            let read = ready.to_vec().unwrap() == expected;
+            let read = ready.to_vec::<f64>().unwrap() == expected;
             let failed = match pending.wait_to_read() {
                 Ok(()) => length < 60 || !is_async(),
                 Err(error) => {
@@ -113,7 +115,7 @@ fn forks_while_other_threads_submit_and_wait() {
 #[test]
 fn forked_children_draw_different_numbers() {
     let _alone = alone();
-    let drawn = || uniform(&[4]).to_vec().unwrap();
+    let drawn = || uniform(&[4]).to_vec::<f64>().unwrap();
     seed(5);
     let parents = drawn();
     assert!(is_well(in_child(|| {
@@ -143,7 +145,7 @@ fn cancelled_records_fail_with_their_line() {
         // A requested cancellation is not an error.
         wait_all().unwrap();
     }
-    assert!(x.to_vec().is_ok() && computes());
+    assert!(x.to_vec::<f64>().is_ok() && computes());
     cancel_pending();
     assert!(computes());
 }
@@ -211,13 +213,13 @@ fn signals_in_the_middle_of_waits_change_nothing() {
     let _alone = alone();
     handle(libc::SIGUSR1);
     let x = ones(&[400, 400]) * 0.01;
-    let expected = chain(&x, 40).0.to_vec().unwrap();
+    let expected = chain(&x, 40).0.to_vec::<f64>().unwrap();
     let stop = AtomicBool::new(false);
     let before = SIGNALS.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
         pester(scope, libc::SIGUSR1, &stop);
         for _ in 0..5 {
-            assert_eq!(chain(&x, 40).0.to_vec().unwrap(), expected);
+            assert_eq!(chain(&x, 40).0.to_vec::<f64>().unwrap(), expected);
             let (last, _) = chain(&x, 10);
             wait_all().unwrap();
             assert!(last.settled_now());

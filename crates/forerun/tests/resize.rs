@@ -27,7 +27,7 @@ fn program() -> Vec<u64> {
     }
     let large = normal(&[1 << 20]).exp();
     sums.push((&large * &large).sum());
-    sums.iter().map(|sum| sum.item().unwrap().as_f64().to_bits()).collect()
+    sums.iter().map(|sum| sum.item::<f64>().unwrap().to_bits()).collect()
 }
 
 /// The engine's threads, by their names.

@@ -25,7 +25,7 @@ fn bad(n: usize) -> Array {
 }
 
 fn values(x: &Array) -> Vec<f64> {
-    x.to_vec().unwrap()
+    x.to_vec::<f64>().unwrap()
 }
 
 fn count(n: usize) -> Vec<f64> {
@@ -78,7 +78,7 @@ fn failed_writes_to_parts_are_undone() {
     let _alone = alone();
     for n in SIZES {
         let x = arange(0.0, n as f64, 1.0);
-        let part = x.at(&[Index::Slice { start: Some(0), stop: Some(2), step: 1 }]);
+        let part = x.slice([Index::Slice { start: Some(0), stop: Some(2), step: 1 }]);
         part.assign(&bad(2));
         assert!(x.wait_to_read().is_err() && part.wait_to_read().is_err());
         assert_eq!(part.restore().unwrap(), 1);

@@ -4,7 +4,7 @@ use forerun::runtime::stats;
 use forerun::{Array, Beyond, DType, ErrorKind, Loc, arange, array, ones, ops, wait_all, zeros};
 
 fn values(x: &Array) -> Vec<f64> {
-    x.to_vec().unwrap()
+    x.to_vec::<f64>().unwrap()
 }
 
 #[track_caller]

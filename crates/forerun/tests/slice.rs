@@ -3,7 +3,7 @@
 use forerun::{Arg, Array, DType, ErrorKind, Index, Loc, Point, Scalar, arange, array, normal, ones, ops};
 
 fn values(x: &Array) -> Vec<f64> {
-    x.to_vec().unwrap()
+    x.to_vec::<f64>().unwrap()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn products_and_reductions() {
         let want: f64 = (0..200).map(|k| av[i * 200 + k] * bv[k * 150 + j]).sum::<f64>() + 1.0;
         assert!((cv[i * 150 + j] - want).abs() < 1e-3);
     }
-    let s = c.sum().item().unwrap().as_f64();
+    let s = c.sum().item::<f64>().unwrap();
     let want: f64 = cv.iter().sum();
     assert!((s - want).abs() < 1e-2 * want.abs().max(1.0));
     let rows = values(&c.sum_axis(1));
@@ -50,7 +50,7 @@ fn products_and_reductions() {
 fn views_alias() {
     for n in [6usize, 6000] {
         let x = arange(0, n as i64, 1);
-        let v = x.at(&[Index::Slice { start: Some(2), stop: Some(5), step: 1 }]);
+        let v = x.slice([Index::Slice { start: Some(2), stop: Some(5), step: 1 }]);
         v.assign(&(&v * 10));
         assert_eq!(&values(&x)[..6], [0., 1., 20., 30., 40., 5.]);
         let mut w = x.clone();
@@ -59,10 +59,10 @@ fn views_alias() {
         assert_eq!(values(&v), [21., 31., 41.]);
         // Overlapping: the old values are read.
         let all = |start, stop| Index::Slice { start, stop, step: 1 };
-        x.at(&[all(Some(1), None)]).assign(&x.at(&[all(None, Some(-1))]));
+        x.slice([all(Some(1), None)]).assign(&x.slice([all(None, Some(-1))]));
         assert_eq!(&values(&x)[..6], [1., 1., 2., 21., 31., 41.]);
         let t = x.reshape(&[2, -1]).t();
-        t.at(&[Index::At(0)]).assign(7);
+        t.slice([Index::At(0)]).assign(7);
         assert_eq!(values(&x)[0], 7.0);
         assert_eq!(values(&x)[n / 2], 7.0);
     }
@@ -74,7 +74,7 @@ fn snapshots_do_not_change() {
         let mut x = ones(&[n]);
         let before = x.snapshot().unwrap();
         x += 1.0;
-        x.at(&[Index::At(0)]).assign(9.0);
+        x.slice([Index::At(0)]).assign(9.0);
         assert_eq!(values(&x)[..2], [9.0, 2.0]);
         assert!(before.to_f64().iter().all(|v| *v == 1.0));
     }
@@ -135,7 +135,7 @@ fn thousands_of_arrays_are_concatenated() {
 fn only_dependents_of_a_failure_fail() {
     let x = ones(&[100_000]);
     let big = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
-    let bad = big.at(&[Index::At(0)]) * 1.0;
+    let bad = big.slice([Index::At(0)]) * 1.0;
     // The next three have one shape and may share a kernel.
     let z = &x * &bad;
     let w = &x + 1.0;

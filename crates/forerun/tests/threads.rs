@@ -31,7 +31,7 @@ fn eight_threads_pass_values_around() {
                     // The last value has no receiver.
                     let _ = next.send(y);
                 }
-                last.map(|y| y.to_vec().unwrap()[size - 1])
+                last.map(|y| y.to_vec::<f64>().unwrap()[size - 1])
             }));
         }
         drop(senders);
@@ -84,11 +84,11 @@ fn waiting_for_an_intermediate_does_not_wait_for_the_rest() {
 fn windows_of_ended_threads_are_still_planned() {
     let x = std::thread::spawn(|| array(&[1.0, 2.0], &[2]) + 1.0).join().unwrap();
     let y = std::thread::spawn(|| normal(&[300, 300]).sum()).join().unwrap();
-    assert_eq!(x.to_vec().unwrap(), [2.0, 3.0]);
-    assert!(y.item().unwrap().as_f64().is_finite());
+    assert_eq!(x.to_vec::<f64>().unwrap(), [2.0, 3.0]);
+    assert!(y.item::<f64>().unwrap().is_finite());
     for _ in 0..100 {
         let z = std::thread::spawn(|| ones(&[3]) * 2.0).join().unwrap();
-        assert_eq!(z.to_vec().unwrap(), [2.0; 3]);
+        assert_eq!(z.to_vec::<f64>().unwrap(), [2.0; 3]);
     }
 }
 
@@ -107,7 +107,7 @@ fn one_cell_written_by_many_threads_stays_consistent() {
         })
         .collect();
     threads.into_iter().for_each(|t| t.join().unwrap());
-    let values = x.to_vec().unwrap();
+    let values = x.to_vec::<f64>().unwrap();
     assert!(values.iter().all(|v| *v == values[0] && *v > 1.0 && *v <= 801.0), "{:?}", &values[..4]);
 }
 
@@ -174,7 +174,7 @@ fn a_read_waits_for_the_newer_value_of_another_thread() {
         x.wait_to_read().unwrap();
     }
     writer.join().unwrap();
-    assert_eq!(x.to_vec().unwrap()[0], 2001.0);
+    assert_eq!(x.to_vec::<f64>().unwrap()[0], 2001.0);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn slots_used_by_other_threads_are_reused_safely() {
             drop(x);
             if sums.len() == 16 {
                 for (i, s) in sums.drain(..).enumerate() {
-                    let got = s.item().unwrap().as_f64();
+                    let got = s.item::<f64>().unwrap();
                     assert_eq!(got % 5000.0, 0.0, "{i}: {got}");
                 }
             }
@@ -210,7 +210,7 @@ fn a_value_does_not_wait_for_unrelated_records() {
         slow = slow.matmul(&a) * 0.01;
     }
     let start = Instant::now();
-    assert_eq!((ones(&[2]) + 1.0).to_vec().unwrap(), [2.0, 2.0]);
+    assert_eq!((ones(&[2]) + 1.0).to_vec::<f64>().unwrap(), [2.0, 2.0]);
     let took = start.elapsed();
     slow.wait_to_read().unwrap();
     let whole = start.elapsed();
@@ -242,7 +242,7 @@ fn a_woken_task_may_submit_but_not_wait() {
         if let Err(error) = waited {
             assert!(error.to_string().contains("must not wait"), "{error}");
         }
-        assert_eq!(product.to_vec().unwrap()[0], 300.0);
+        assert_eq!(product.to_vec::<f64>().unwrap()[0], 300.0);
     }
 }
 
@@ -260,14 +260,14 @@ fn a_user_defined_gradient_may_wait() {
                     let y = grad::record(|| {
                         let own = |grads: Vec<Array>| {
                             let product = ones(&[200, 200]).matmul(&ones(&[200, 200]));
-                            assert_eq!(product.to_vec()?[0], 200.0);
+                            assert_eq!(product.to_vec::<f64>()?[0], 200.0);
                             wait_all().map_err(|mut errors| errors.remove(0))?;
                             Ok(vec![Some(&grads[0] * 3.0)])
                         };
                         grad::record_function(&[&x], &[&(&x * 3.0)], Arc::new(own), loc).remove(0)
                     });
                     grad::backward(&[&y], &[None], false, loc).unwrap();
-                    assert_eq!(grad::gradient_of(&x).unwrap().0.to_vec().unwrap()[0], 3.0);
+                    assert_eq!(grad::gradient_of(&x).unwrap().0.to_vec::<f64>().unwrap()[0], 3.0);
                 }
             })
         })

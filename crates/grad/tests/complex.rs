@@ -145,7 +145,7 @@ fn complex_variables() {
     let grad = gradients(&[&size], &[&z], &[], false, false, loc()).unwrap();
     let twice = point(Point::Add, &[&z, &z]);
     let off = point(Point::Abs, &[&point(Point::Subtract, &[&grad[0], &twice])]);
-    assert!(off.to_vec().unwrap().iter().all(|off| *off < 1e-14));
+    assert!(off.to_vec::<f64>().unwrap().iter().all(|off| *off < 1e-14));
     let head = record(|| point(Point::Square, &[&z]));
     let error = backward(&[&head], &[], false, loc()).unwrap_err().to_string();
     assert_eq!(error, "backward: a complex128 head needs an explicit gradient");

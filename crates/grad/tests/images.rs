@@ -131,5 +131,5 @@ fn the_first_of_equal_elements_takes_what_flows_back() {
     let pool =
         Pool { kernel, stride, padding, extents, divisor: 0, ceil: false, adaptive: false, channels_last: false };
     let grad = array(&[1, 1, 2], &[3.0, 4.0]);
-    assert_eq!(call(Pooling::MaxBack, &[&grad, &x], &pool).to_vec().unwrap(), [3.0, 4.0, 0.0]);
+    assert_eq!(call(Pooling::MaxBack, &[&grad, &x], &pool).to_vec::<f64>().unwrap(), [3.0, 4.0, 0.0]);
 }

@@ -81,7 +81,7 @@ fn errors_name_the_line_that_called_the_network() {
     let rows = ops::from_slice(&[0i64, 7], &[2], Loc::default()).unwrap();
     let line = line!() + 1;
     let y = net.forward(&rows).unwrap();
-    let error = failure(y.to_vec());
+    let error = failure(y.to_vec::<f64>());
     assert_eq!(error.kind(), ErrorKind::Index);
     assert!(error.submitted().text().to_string().contains(&format!("layers.rs:{line}")), "{error}");
 }

@@ -81,7 +81,7 @@ fn an_invalid_class_fails_when_it_is_read() {
     let prediction = array(&[0.0; 6], &[2, 3]);
     for wrong in [3.0, 7.0, -1.0] {
         let loss = softmax_cross_entropy(&prediction, &array(&[0.0, wrong], &[2])).unwrap();
-        let error = loss.to_vec().unwrap_err();
+        let error = loss.to_vec::<f64>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Index);
         assert!(
             error.to_string().contains(&format!("index {wrong} is out of bounds for axis 0 with size 3")),

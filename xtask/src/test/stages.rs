@@ -106,6 +106,8 @@ fn rust(ledger: &Ledger, extent: Extent, programs: &[TestProgram]) {
     ledger.check_and_note("kernel texts, PTX", || ptx_texts(extent));
     if extent == Extent::Long {
         ledger.check_and_note("kernel texts, CUDA 13", || kernel_texts(CUDA_13, extent));
+        let ndarray = ["test", "--package", "forerun", "--features", "ndarray", "--test", "ndarray"];
+        ledger.check("cargo test, feature ndarray", || run_command(&mut cargo(&ndarray)));
     }
     ledger.check_and_note("a new row", || {
         unless_passed(extent, Covered::new("a new row", &row::covered()?)?, || {

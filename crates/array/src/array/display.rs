@@ -82,15 +82,20 @@ fn separate(f: &mut fmt::Formatter<'_>, shape: &Shape, axis: usize, last: bool, 
     f.write_str(&" ".repeat(axis + 1))
 }
 
-/// The shortest decimal that rounds to this half float.
+/// The element with the shortest decimals that round to it in its dtype, as printed.
 fn shortest(element: Scalar, dtype: DType) -> Scalar {
-    if dtype.kind() != Kind::Float || dtype.carrier() == dtype {
-        return element;
+    let part = |number: f64| format!("{}", number as f32).parse().unwrap_or(number);
+    match (dtype, element) {
+        (DType::F16 | DType::BF16, _) => {
+            let bits = element.to_bits(dtype);
+            let rounded = |digits: usize| format!("{:.digits$e}", element.as_f64()).parse().unwrap_or(f64::NAN);
+            let fits = |number: &f64| Scalar::Float(*number).to_bits(dtype) == bits;
+            (0..9).map(rounded).find(fits).map_or(element, Scalar::Float)
+        }
+        (DType::F32, Scalar::Float(number)) => Scalar::Float(part(number)),
+        (DType::C64, Scalar::Complex(real, imaginary)) => Scalar::Complex(part(real), part(imaginary)),
+        _ => element,
     }
-    let bits = element.to_bits(dtype);
-    let rounded = |digits: usize| format!("{:.digits$e}", element.as_f64()).parse().unwrap_or(f64::NAN);
-    let fits = |number: &f64| Scalar::Float(*number).to_bits(dtype) == bits;
-    (0..9).map(rounded).find(fits).map_or(element, Scalar::Float)
 }
 
 /// Formats all elements with one width.
@@ -168,6 +173,13 @@ mod tests {
         assert_eq!(shortest(tenth, DType::F16), Scalar::Float(0.1));
         assert_eq!(shortest(Scalar::Float(65504.0), DType::F16), Scalar::Float(65500.0));
         assert_eq!(shortest(Scalar::Float(f64::INFINITY), DType::BF16), Scalar::Float(f64::INFINITY));
+    }
+
+    #[test]
+    fn single_floats_have_their_own_digits() {
+        let half_pi = std::f32::consts::FRAC_PI_2 as f64;
+        assert_eq!(format_all(&[shortest(Scalar::Float(half_pi), DType::F32)]), ["1.5707964"]);
+        assert_eq!(format_all(&[Scalar::Float(half_pi)]), ["1.57079637"]);
     }
 
     #[test]

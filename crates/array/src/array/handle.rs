@@ -10,9 +10,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An array whose elements may not be computed yet. Cloning returns another handle to the same elements.
+/// An array whose elements may not be computed yet.
 ///
-/// A handle may move to another thread, but only one thread uses it at a time; clone it to share the array.
+/// A clone is another handle to the same elements: `x += 1` and `x.assign(...)` write them for every handle and view, as in
+/// NumPy. [`Array::copy`] has elements of its own. There is no `PartialEq`: see [`Array::equal`] and
+/// [`Array::array_equal`].
+///
+/// A handle may move to another thread, but only one thread uses it at a time: clone it, or put it into a
+/// [`SharedArray`](crate::SharedArray), to share the array.
 pub struct Array {
     cell: NonNull<Node>,
     /// Counted for views; the meta of a whole array belongs to its cell.

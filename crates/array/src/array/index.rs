@@ -1,6 +1,7 @@
 //! Basic indexing: integers, slices, new axes and an ellipsis become a layout and an offset. Never copies.
 
 use forerun_base::{Error, ErrorKind, Layout, MAX_RANK, Result, Shape};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// One item of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,87 @@ pub enum Index {
 impl Index {
     /// The whole dimension.
     pub const ALL: Index = Index::Slice { start: None, stop: None, step: 1 };
+
+    /// A slice with another step. Anything else stays as it is.
+    pub fn step(self, step: isize) -> Index {
+        match self {
+            Index::Slice { start, stop, .. } => Index::Slice { start, stop, step },
+            other => other,
+        }
+    }
+}
+
+/// An index as in NumPy: positions, ranges, ranges with a step after `;`, [`NewAxis`](Index::NewAxis) and
+/// [`Ellipsis`](Index::Ellipsis). Negative positions count from the end; a range with a negative step runs backwards from
+/// its start, as `x[a:b:-1]` does.
+///
+/// ```
+/// # use forerun_array as forerun;
+/// use forerun::prelude::*;
+/// let x = arange(0, 12, 1).reshape([3, 4]);
+/// assert_eq!(x.slice(s![-1, 1..3]).to_string(), "[ 9 10]");
+/// assert_eq!(x.slice(s![..;2, 0]).to_string(), "[0 8]");
+/// assert_eq!(x.slice(s![0, ..;-1]).to_string(), "[3 2 1 0]");
+/// assert_eq!(*x.slice(s![Ellipsis, NewAxis]).shape(), [3, 4, 1]);
+/// ```
+#[macro_export]
+macro_rules! s {
+    ($($item:expr $(; $step:expr)?),* $(,)?) => {
+        [$($crate::Index::from($item)$(.step($step as isize))?),*]
+    };
+}
+
+impl From<RangeFull> for Index {
+    fn from(_: RangeFull) -> Index {
+        Index::ALL
+    }
+}
+
+macro_rules! positions {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Index {
+            fn from(position: $number) -> Index {
+                Index::At(position as isize)
+            }
+        }
+
+        impl From<Range<$number>> for Index {
+            fn from(range: Range<$number>) -> Index {
+                Index::Slice { start: Some(range.start as isize), stop: Some(range.end as isize), step: 1 }
+            }
+        }
+
+        impl From<RangeFrom<$number>> for Index {
+            fn from(range: RangeFrom<$number>) -> Index {
+                Index::Slice { start: Some(range.start as isize), stop: None, step: 1 }
+            }
+        }
+
+        impl From<RangeTo<$number>> for Index {
+            fn from(range: RangeTo<$number>) -> Index {
+                Index::Slice { start: None, stop: Some(range.end as isize), step: 1 }
+            }
+        }
+
+        impl From<RangeInclusive<$number>> for Index {
+            fn from(range: RangeInclusive<$number>) -> Index {
+                Index::Slice { start: Some(*range.start() as isize), stop: after(*range.end() as isize), step: 1 }
+            }
+        }
+
+        impl From<RangeToInclusive<$number>> for Index {
+            fn from(range: RangeToInclusive<$number>) -> Index {
+                Index::Slice { start: None, stop: after(range.end as isize), step: 1 }
+            }
+        }
+    )*};
+}
+
+positions! { i32 i64 isize u32 u64 usize }
+
+/// One past a position; `None`, the end of the dimension, after the last.
+fn after(last: isize) -> Option<isize> {
+    (last != -1).then_some(last.saturating_add(1))
 }
 
 /// The layout and offset of the elements that an index selects.

@@ -5,7 +5,7 @@ use crate::array::wait::Wait;
 use crate::observe::no_sync;
 use crate::observe::observers;
 use crate::observe::origin;
-use crate::ops;
+use crate::ops::{self, HostElement};
 use crate::runtime::buffer::BufferRef;
 use crate::runtime::node::INLINE;
 use forerun_base::{DType, Device, Error, ErrorKind, Layout, Result, Scalar, fail_point};
@@ -76,6 +76,17 @@ impl Snapshot {
             return unsafe { std::slice::from_raw_parts(self.ptr(), self.layout.shape.size() * size) }.to_vec();
         }
         self.elements().flat_map(|element| element.to_bytes(self.dtype)).collect()
+    }
+
+    /// The elements in memory, if they are dense and have the dtype of a Rust type.
+    pub fn dense<T: HostElement>(&self) -> Option<&[T]> {
+        let is_dense = self.layout.is_dense() && self.layout.shape.size() > 0;
+        if self.dtype != T::DTYPE || !is_dense || !self.ptr().cast::<T>().is_aligned() {
+            return None;
+        }
+        // SAFETY: the elements are dense, aligned, of this type, inside the bytes that the snapshot keeps, and never
+        // written while it exists.
+        Some(unsafe { std::slice::from_raw_parts(self.ptr().cast(), self.layout.shape.size()) })
     }
 
     /// The elements in row-major order, as `f64`.

@@ -20,7 +20,7 @@ mod routine;
 mod shape;
 mod slice;
 mod take;
-mod terms;
+pub(crate) mod terms;
 mod transfer;
 mod write;
 

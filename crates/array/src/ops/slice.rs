@@ -5,12 +5,15 @@ use crate::array::Array;
 use crate::array::wait::Wait;
 use crate::ops::from_host;
 use crate::runtime::host_queue::make_host_room;
-use forerun_base::{BFloat16, Complex, DType, Error, ErrorKind, Float16, Layout, Loc, Result, Shape};
+use forerun_base::{BFloat16, Complex, DType, Error, ErrorKind, Float16, Layout, Loc, Result, Scalar, Shape};
 
 /// A Rust type that corresponds to a dtype.
 pub trait HostElement: sealed::Plain {
     /// The dtype with the same representation.
     const DTYPE: DType;
+
+    /// The number with the value of an element that it can represent.
+    fn from_scalar(element: Scalar) -> Self;
 }
 
 mod sealed {
@@ -19,17 +22,45 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($type:ty => $dtype:ident)*) => {$(
+    ($($type:ty => $dtype:ident |$element:ident| $made:expr;)*) => {$(
         impl sealed::Plain for $type {}
         impl HostElement for $type {
             const DTYPE: DType = DType::$dtype;
+
+            fn from_scalar($element: Scalar) -> $type {
+                $made
+            }
         }
     )*};
 }
 
+fn integer(element: Scalar) -> i128 {
+    element.as_integer().unwrap_or(element.as_f64() as i128)
+}
+
 elements! {
-    bool => Bool i8 => I8 i16 => I16 i32 => I32 i64 => I64 u8 => U8 u16 => U16 u32 => U32 u64 => U64
-    Float16 => F16 BFloat16 => BF16 f32 => F32 f64 => F64 Complex<f32> => C64 Complex<f64> => C128
+    bool => Bool |e| e.as_f64() != 0.0;
+    i8 => I8 |e| integer(e) as i8;
+    i16 => I16 |e| integer(e) as i16;
+    i32 => I32 |e| integer(e) as i32;
+    i64 => I64 |e| integer(e) as i64;
+    u8 => U8 |e| integer(e) as u8;
+    u16 => U16 |e| integer(e) as u16;
+    u32 => U32 |e| integer(e) as u32;
+    u64 => U64 |e| integer(e) as u64;
+    Float16 => F16 |e| Float16::from_f64(e.as_f64());
+    BFloat16 => BF16 |e| BFloat16::from_f64(e.as_f64());
+    f32 => F32 |e| e.as_f64() as f32;
+    f64 => F64 |e| e.as_f64();
+    Complex<f32> => C64 |e| Complex { re: e.as_f64() as f32, im: e.imaginary() as f32 };
+    Complex<f64> => C128 |e| Complex { re: e.as_f64(), im: e.imaginary() };
+}
+
+// As wide as a pointer.
+#[cfg(target_pointer_width = "64")]
+elements! {
+    isize => I64 |e| integer(e) as isize;
+    usize => U64 |e| integer(e) as usize;
 }
 
 /// Creates an array from numbers in row-major order, copied before this returns.

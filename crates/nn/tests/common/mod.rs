@@ -32,7 +32,7 @@ pub(crate) fn fill(net: &dyn Layer) {
 }
 
 pub(crate) fn values(x: &Array) -> Vec<f64> {
-    x.to_vec().unwrap()
+    x.to_vec::<f64>().unwrap()
 }
 
 #[track_caller]

@@ -169,6 +169,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("docs/reference.md", "`damp_evenly(x, factor)` | float32, float64 | yes |"),
     ("docs/catalogue.json", "\"name\": \"damp_evenly\", \"tier\": \"routine\", \"inputs\": [\"x\"]"),
     ("tests/python/samples.json", "\"op\": \"damp_evenly\", \"routine\": true"),
+    ("crates/array/src/methods/routines.rs", "damp_evenly, try_damp_evenly(&self, factor: f64) -> Array"),
     ("python/forerun/_routines_npx.py", "def damp_evenly(x: ArrayLike, factor: float) -> ndarray:"),
 ];
 

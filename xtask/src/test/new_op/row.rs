@@ -41,6 +41,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("docs/reference.md", "`softcap(x1, x2)`"),
     ("docs/catalogue.json", "\"name\": \"softcap\", \"tier\": \"pointwise\", \"inputs\": [\"x1\", \"x2\"]"),
     ("tests/python/samples.json", "\"op\": \"softcap\""),
+    ("crates/array/src/methods/binary.rs", "    Softcap softcap try_softcap;"),
     ("python/forerun/_pointwise_npx.py", "def softcap(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:"),
 ];
 
