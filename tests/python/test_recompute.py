@@ -1,4 +1,7 @@
-"""gluon.checkpoint: gradients have the same bits, random numbers and statistics too, and the memory peak falls."""
+"""What backward computes again: checkpoints, and pointwise functions of values that are kept anyway.
+
+Gradients have the same bits, and less memory is needed.
+"""
 
 from __future__ import annotations
 
@@ -187,3 +190,103 @@ def test_the_memory_peak_falls() -> None:
     # 64 results of half a mebibyte, or the inputs of eight segments and the results of one.
     assert plain > 30 << 20
     assert checkpointed < 0.6 * plain
+
+
+# Functions that save values which pointwise ops computed from their argument.
+POINTWISE: dict[str, Callable[[Any], Any]] = {
+    "silu": lambda x: npx.activation(x, "silu"),
+    "swish": nn.Swish(1.5),
+    "gelu": nn.GELU(),
+    "gelu by tanh": nn.GELU("tanh"),
+    "softplus": lambda x: npx.activation(x, "softrelu"),
+    "the argument is saved last": lambda x: np.tanh(x * 3) + np.exp(-x) + x * x,
+    "in another shape": lambda x: (npx.sigmoid(x.reshape(-1)).reshape(x.shape) + np.sin(x)) * x,
+}
+
+
+def live(x: Any) -> int:
+    return forerun.memory_stats(device=x.device if x.device.device_type == "gpu" else None)["live"]
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_of_pointwise_functions_only_the_argument_is_kept(name: str) -> None:
+    x = np.random.normal(size=(256, 1024))
+    x.attach_grad()
+    npx.waitall()
+    before = live(x)
+    with autograd.record():
+        y = POINTWISE[name](x * 2)
+    npx.waitall()
+    # The argument and the result.
+    assert live(x) - before < 2.1 * x.nbytes
+    y.backward()
+    del y
+    npx.waitall()
+    assert live(x) - before < 0.1 * x.nbytes
+
+
+def gradients(function: Callable[[Any], Any], values: numpy.ndarray) -> list[numpy.ndarray]:
+    """Return the gradient, the gradient of a second walk over the same tape, and that of its own square."""
+    x = np.array(values)
+    x.attach_grad()
+    found = []
+    with autograd.record():
+        y = function(x * 2)
+    for retain in (True, False):
+        y.backward(retain_graph=retain)
+        found.append(x.grad.asnumpy())
+    with autograd.record():
+        (first,) = autograd.grad([function(x * 2)], [x], create_graph=True)
+        y = first * first
+    y.backward()
+    return [*found, x.grad.asnumpy()]
+
+
+# Softplus is too long to be computed again from the argument: it is kept, and its hyperbolic tangent is computed again.
+POINTWISE_TOO_LONG: dict[str, Callable[[Any], Any]] = {
+    "mish": lambda x: x * np.tanh(npx.activation(x, "softrelu")),
+}
+
+
+@pytest.mark.parametrize("name", [*POINTWISE, *POINTWISE_TOO_LONG])
+def test_pointwise_functions_have_the_same_bits(name: str) -> None:
+    values = numpy.random.default_rng(3).standard_normal((16, 4096)).astype("float32")
+    function = {**POINTWISE, **POINTWISE_TOO_LONG}[name]
+    whole = gradients(function, values)
+    # Everything that is as small as a row is kept.
+    rows = [gradients(function, row) for row in values]
+    for found, wanted in zip(whole, zip(*rows, strict=True), strict=True):
+        numpy.testing.assert_array_equal(found, numpy.stack(wanted))
+    numpy.testing.assert_array_equal(whole[0], whole[1])
+
+
+def test_a_root_that_is_written_in_place() -> None:
+    values = numpy.random.default_rng(4).standard_normal((64, 1024)).astype("float32")
+    found = []
+    for write in (False, True):
+        x = np.array(values)
+        x.attach_grad()
+        with autograd.record():
+            y = x * 2
+            z = npx.sigmoid(y) * y
+            if write:
+                y += 1
+                y[:3] = 5
+        z.backward()
+        found.append(x.grad.asnumpy())
+    numpy.testing.assert_array_equal(found[0], found[1])
+
+
+def test_what_a_product_saves_is_not_computed_again() -> None:
+    x = np.random.normal(size=(256, 1024))
+    x.attach_grad()
+    weight = np.random.normal(size=(1024, 4))
+    weight.attach_grad()
+    npx.waitall()
+    before = live(x)
+    with autograd.record():
+        loss = (npx.relu(x * 2) @ weight).sum()
+    npx.waitall()
+    assert live(x) - before < 1.1 * x.nbytes
+    loss.backward()
+    assert x.grad.shape == x.shape

@@ -1,10 +1,10 @@
-//! The host allocator. Small blocks have size classes and come from a cache of the calling thread. Large blocks are
-//! mapped on 2 MiB boundaries with huge pages requested, and cached up to a limit while their sizes stay in demand, so
-//! a program over many shapes does not keep a block of every size.
+//! The host allocator. Small blocks have size classes and come from a cache of the calling thread. Large blocks come from
+//! the heap that the scratch memory of kernels comes from, too.
 //!
-//! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool.
-//! Cached memory beyond the limit is unmapped, so it returns to the system; trimming unmaps the rest.
+//! Invariant: every block is 64-byte aligned and belongs to exactly one of: the user, a thread's cache, the pool, the heap.
+//! Trimming returns what nobody uses to the system.
 
+use crate::heap::{HEAP, Heap, Use};
 use crate::pages::{HUGE, map, show_to_sanitizer, unmap};
 use crate::reserve;
 use crate::size_class::{CLASSES, SMALL, class_bytes, class_of, large_capacity};
@@ -18,13 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// The unit that small blocks are cut from. Slabs are aligned to their size, so a block's address gives its slab.
 const SLAB: usize = HUGE;
-/// Bytes that the pool may cache in addition to the number of live bytes. A program that requests again what was unmapped
-/// raises the limit: see [`Central::allowance`].
-const KEEP: usize = 128 << 20;
-/// A cached large block is unmapped if this many large blocks were freed since it was last used.
-const IDLE: u64 = 4096;
-/// The pool looks for idle blocks after this many frees of large blocks.
-const SWEEP: u64 = 512;
 /// Bytes that a thread may cache per size class.
 const THREAD_KEEP: usize = 64 * 1024;
 
@@ -68,6 +61,7 @@ pub struct Pool(Arc<Shared>);
 
 struct Shared {
     ledger: Arc<dyn BytesLedger>,
+    heap: &'static Heap,
     live_large: AtomicUsize,
     taken_large: AtomicU64,
     blocks_large: AtomicU64,
@@ -78,17 +72,6 @@ struct Shared {
 struct Central {
     /// Free small blocks by class.
     small: [Vec<Address>; CLASSES],
-    /// Free large blocks by capacity, each with the value of `returned` when it was freed. The newest block is reused
-    /// first, so idle blocks are at the front.
-    large: BTreeMap<usize, Vec<(Address, u64)>>,
-    cached_large: usize,
-    /// Bytes that were unmapped because of the limit, and not mapped again since.
-    evicted: usize,
-    /// Bytes by which the limit exceeds [`KEEP`]. Training holds much more memory at the end of the forward pass than at the
-    /// end of the backward pass; without it, every step would unmap the difference and fault it in again.
-    allowance: usize,
-    /// The number of large blocks freed so far.
-    returned: u64,
     /// The used bytes of each slab, by address.
     slabs: BTreeMap<usize, usize>,
     /// The slab that new small blocks are cut from.
@@ -181,8 +164,13 @@ impl Shared {
 impl Pool {
     /// Creates an empty pool that reports live bytes to the ledger.
     pub fn new(ledger: Arc<dyn BytesLedger>) -> Pool {
+        Pool::on(&HEAP, ledger)
+    }
+
+    fn on(heap: &'static Heap, ledger: Arc<dyn BytesLedger>) -> Pool {
         let shared = Arc::new(Shared {
             ledger,
+            heap,
             live_large: AtomicUsize::new(0),
             taken_large: AtomicU64::new(0),
             blocks_large: AtomicU64::new(0),
@@ -197,7 +185,7 @@ impl Pool {
 
     /// Holds the pool's lock during a fork, so that the child finds it unlocked.
     pub fn hold(&'static self) -> Box<dyn Any> {
-        Box::new(self.0.central())
+        Box::new((self.0.central(), self.0.heap.lock()))
     }
 
     /// Allocates a block of at least `bytes`; `None` if the system is out of memory.
@@ -231,14 +219,8 @@ impl Pool {
             }
             Some(())
         });
-        let (large, slabs) = {
-            let mut central = self.0.central();
-            (central.cached_large, central.evicted, central.allowance) = (0, 0, 0);
-            (std::mem::take(&mut central.large), central.take_free_slabs())
-        };
-        for (capacity, blocks) in large {
-            blocks.into_iter().for_each(|(block, _)| unmap(block.0, capacity));
-        }
+        self.0.heap.trim();
+        let slabs = self.0.central().take_free_slabs();
         slabs.into_iter().for_each(|slab| unmap(slab.0, SLAB));
     }
 
@@ -257,7 +239,7 @@ impl Pool {
         let live_small = small.live.load(Relaxed).max(0) as usize;
         PoolStats {
             live: live_small + self.0.live_large.load(Relaxed),
-            cached: central.cached_large + (central.slabs.len() * SLAB).saturating_sub(live_small),
+            cached: self.0.heap.cached() + (central.slabs.len() * SLAB).saturating_sub(live_small),
             taken: small.taken.load(Relaxed) + self.0.taken_large.load(Relaxed),
             blocks: small.blocks.load(Relaxed) + self.0.blocks_large.load(Relaxed),
         }
@@ -354,35 +336,12 @@ impl Pool {
         if bytes > isize::MAX as usize / 4 {
             return None;
         }
-        let wanted = large_capacity(bytes);
-        let reused = {
-            let mut central = self.0.central();
-            let fit = central.large.range(wanted..=wanted + wanted / 4).next().map(|(&capacity, _)| capacity);
-            if fit.is_none() {
-                let again = central.evicted.min(wanted);
-                central.evicted -= again;
-                central.allowance += again;
-            }
-            fit.and_then(|capacity| {
-                let blocks = central.large.get_mut(&capacity)?;
-                let (address, _) = blocks.pop()?;
-                if blocks.is_empty() {
-                    central.large.remove(&capacity);
-                }
-                central.cached_large -= capacity;
-                Some((address.0, capacity))
-            })
-        };
-        let (ptr, capacity) = match reused {
-            Some(found) => found,
-            None => {
-                let mapped = fresh(wanted).or_else(|| {
-                    self.trim();
-                    fresh(wanted)
-                });
-                (mapped?, wanted)
-            }
-        };
+        let capacity = large_capacity(bytes);
+        let alloc = || self.0.heap.alloc(capacity, fresh);
+        let ptr = alloc().or_else(|| {
+            self.trim();
+            alloc()
+        })?;
         self.0.live_large.fetch_add(capacity, Relaxed);
         self.0.taken_large.fetch_add(capacity as u64, Relaxed);
         self.0.blocks_large.fetch_add(1, Relaxed);
@@ -390,52 +349,12 @@ impl Pool {
     }
 
     fn free_large(&self, block: Block) {
-        let live = self.0.live_large.fetch_sub(block.capacity, Relaxed) - block.capacity;
-        let mut excess = Vec::new();
-        {
-            let mut central = self.0.central();
-            central.returned += 1;
-            let now = central.returned;
-            central.large.entry(block.capacity).or_default().push((Address(block.ptr), now));
-            central.cached_large += block.capacity;
-            if now.is_multiple_of(SWEEP) {
-                central.take_idle(now, &mut excess);
-            }
-            while central.cached_large > KEEP + central.allowance + live {
-                // Largest first: fewest system calls, and least likely to be requested again.
-                let Some(mut last) = central.large.last_entry() else { break };
-                let capacity = *last.key();
-                if let Some((address, _)) = last.get_mut().pop() {
-                    excess.push((address, capacity));
-                }
-                if last.get().is_empty() {
-                    last.remove();
-                }
-                central.evicted += capacity;
-                central.cached_large -= capacity;
-            }
-        }
-        for (address, capacity) in excess {
-            unmap(address.0, capacity);
-        }
+        self.0.live_large.fetch_sub(block.capacity, Relaxed);
+        self.0.heap.free(block.ptr, block.capacity, Use::Buffer);
     }
 }
 
 impl Central {
-    /// Removes the large blocks that have been idle for long.
-    fn take_idle(&mut self, now: u64, idle: &mut Vec<(Address, usize)>) {
-        let before = idle.len();
-        self.large.retain(|&capacity, blocks| {
-            let count = blocks.partition_point(|(_, came)| now - came > IDLE);
-            idle.extend(blocks.drain(..count).map(|(address, _)| (address, capacity)));
-            !blocks.is_empty()
-        });
-        let bytes = idle[before..].iter().map(|(_, capacity)| capacity).sum::<usize>();
-        self.cached_large -= bytes;
-        self.allowance = self.allowance.saturating_sub(bytes);
-        self.evicted /= 2;
-    }
-
     fn take_small(&mut self, class: usize, capacity: usize) -> Option<Address> {
         if let Some(address) = self.small[class].pop() {
             return Some(address);
@@ -470,17 +389,6 @@ impl Central {
         self.slabs.retain(|slab, _| !free.contains_key(slab));
         self.slab = self.slab.filter(|slab| !free.contains_key(&(slab.0.as_ptr() as usize)));
         free.into_keys().filter_map(|slab| NonNull::new(slab as *mut u8)).map(Address).collect()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let central = self.central.get_mut().unwrap_or_else(|e| e.into_inner());
-        for (&capacity, blocks) in &central.large {
-            for (block, _) in blocks {
-                unmap(block.0, capacity);
-            }
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the class of a capacity has that capacity.
 
-use crate::pages::HUGE;
+use crate::pages::PAGE;
 
 /// Blocks up to this size come from slabs, by class.
 pub(crate) const SMALL: usize = 32 * 1024;
@@ -30,11 +30,9 @@ pub(crate) fn class_bytes(class: usize) -> usize {
     }
 }
 
-/// The capacity of a large block: the request rounded up to 1/8 of a power of two, and to pages or huge pages.
+/// The capacity of a large block: the request rounded up to pages, and by at most 1/32. Few sizes leave few small ranges free.
 pub(crate) fn large_capacity(bytes: usize) -> usize {
-    let step = (bytes.next_power_of_two() / 16).max(4096);
-    let rounded = bytes.next_multiple_of(step);
-    if rounded >= HUGE / 2 { rounded.next_multiple_of(HUGE) } else { rounded }
+    bytes.next_multiple_of((bytes.next_power_of_two() / 64).max(PAGE))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Entries of the tape: one per recorded op, with the values that its rule declared and nothing else.
 
+use crate::derived::{Again, Derived, Kept, Root};
 use forerun_array::{Array, Attachment, Meta, Signature, Verdict, Write};
 use forerun_base::{DType, Error, ErrorKind, Loc, Result};
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// What backward does with the gradient of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub(crate) struct Entry {
     pub(crate) outputs: usize,
     pub(crate) loc: Loc,
     pub(crate) body: Body,
+    /// How the result follows from another value.
+    pub(crate) derived: Option<Arc<Derived>>,
+    /// The result as a value that others follow from.
+    root: OnceLock<Arc<Root>>,
 }
 
 /// What an entry is.
@@ -55,6 +60,10 @@ pub(crate) struct Recorded {
     pub(crate) inputs: Vec<Option<Array>>,
     /// The result, if the rule needs it.
     pub(crate) output: Option<Array>,
+    /// Those of them that backward computes again.
+    pub(crate) again: Vec<Again>,
+    /// Those of them that others are computed from.
+    pub(crate) kept: Vec<Arc<Kept>>,
 }
 
 /// Computes the gradients of the inputs from the gradients of the outputs.
@@ -91,7 +100,18 @@ static ORDER: AtomicU64 = AtomicU64::new(0);
 
 impl Entry {
     pub(crate) fn new(body: Body, outputs: usize, loc: Loc) -> Arc<Entry> {
-        Arc::new(Entry { order: ORDER.fetch_add(1, Relaxed), outputs, loc, body })
+        Entry::of_derived(body, outputs, loc, None)
+    }
+
+    /// The same; `derived`: how its result follows from another value.
+    pub(crate) fn of_derived(body: Body, outputs: usize, loc: Loc, derived: Option<Arc<Derived>>) -> Arc<Entry> {
+        let order = ORDER.fetch_add(1, Relaxed);
+        Arc::new(Entry { order, outputs, loc, body, derived, root: OnceLock::new() })
+    }
+
+    /// The result as a root, if this is a recorded op. A variable keeps its entry whatever its value is.
+    pub(crate) fn root(&self) -> Option<&Arc<Root>> {
+        matches!(self.body, Body::Op(_)).then(|| self.root.get_or_init(Arc::default))
     }
 
     fn take_edges(&mut self) -> Vec<Option<Edge>> {

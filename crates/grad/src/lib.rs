@@ -4,6 +4,7 @@
 //! kinds of devices.
 
 mod custom;
+mod derived;
 mod entry;
 mod methods;
 mod pointwise;

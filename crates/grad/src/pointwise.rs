@@ -112,18 +112,21 @@ fn evaluate(term: &Term, recorded: &Recorded, grad: &Array, loc: Loc) -> Result<
 fn argument(recorded: &Recorded, i: usize, loc: Loc) -> Result<Value> {
     Ok(match arguments(&recorded.signature).nth(i).expect("a rule names arguments that exist") {
         Some(k) => Value::Array(recorded.inputs[k].clone().expect("the rule declared it")),
-        None => {
-            let word = arguments(&recorded.signature).take(i).filter(Option::is_none).count();
-            let Attrs::Point { compute, .. } = recorded.signature.attrs else { unreachable!("scalars are pointwise") };
-            let condition = i == 0 && is_select(recorded.signature.op);
-            let dtype = if condition { DType::Bool } else { compute };
-            match Scalar::from_bits(recorded.immediates[word], dtype) {
-                Scalar::Complex(re, 0.0) => Value::Number(Scalar::Float(re)),
-                number @ Scalar::Complex(..) => Value::Array(ops::full(&[], number, dtype, loc)?),
-                number => Value::Number(number),
-            }
-        }
+        None => match scalar(&recorded.signature, recorded.immediates, i) {
+            (Scalar::Complex(re, 0.0), _) => Value::Number(Scalar::Float(re)),
+            (number @ Scalar::Complex(..), dtype) => Value::Array(ops::full(&[], number, dtype, loc)?),
+            (number, _) => Value::Number(number),
+        },
     })
+}
+
+/// The scalar that is an argument of a record, and the dtype that it is used in.
+pub(crate) fn scalar(signature: &Signature, immediates: [u64; 2], i: usize) -> (Scalar, DType) {
+    let word = arguments(signature).take(i).filter(Option::is_none).count();
+    let Attrs::Point { compute, .. } = signature.attrs else { unreachable!("scalars are pointwise") };
+    let condition = i == 0 && is_select(signature.op);
+    let dtype = if condition { DType::Bool } else { compute };
+    (Scalar::from_bits(immediates[word], dtype), dtype)
 }
 
 fn is_select(op: Op) -> bool {

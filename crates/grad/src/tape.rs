@@ -1,5 +1,6 @@
 //! Recording: the observer that puts ops on the tape, and the variables whose gradients are computed.
 
+use crate::derived;
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
 use forerun_array::{Array, ObservedOp, Observer, note_unrepeatable, on_device, ops};
@@ -38,9 +39,11 @@ impl Observer for Tape {
             }
         }
         let output = needs.output.then(|| note.freeze_result());
-        let recorded =
-            Recorded { signature: note.signature.clone(), immediates: note.immediates, edges, inputs, output };
-        let entry = Entry::new(Body::Op(Mutex::new(Some(recorded))), 1, note.loc);
+        let derived = derived::derive(note, &edges);
+        let (signature, immediates) = (note.signature.clone(), note.immediates);
+        let recorded = Recorded { signature, immediates, edges, inputs, output, again: Vec::new(), kept: Vec::new() };
+        let entry = Entry::of_derived(Body::Op(Mutex::new(Some(recorded))), 1, note.loc, derived);
+        derived::note_saved(&entry);
         note.target.attach(Some(Variable::new(entry, 0)));
     }
 }

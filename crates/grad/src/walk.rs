@@ -1,6 +1,7 @@
 //! The backward walk over the tape: from the heads to the variables, latest entry first. It submits ordinary ops only,
 //! and releases the saved values of an entry as soon as it was visited.
 
+use crate::derived;
 use crate::entry::{Body, Edge, Entry, GradReq, Recorded, Variable};
 use crate::rules;
 use crate::state::{self, is_training};
@@ -191,7 +192,8 @@ impl Walk {
             match &entry.body {
                 Body::Leaf(_) => {}
                 Body::Op(recorded) => {
-                    let recorded = self.take(recorded, entry.loc)?;
+                    let mut recorded = self.take(recorded, entry.loc)?;
+                    derived::compute(&mut recorded, self.loc)?;
                     let back = match self.recording {
                         true => rules::flow_back(&connected(recorded.clone(), &entry), &mut sums[0], self.loc)?,
                         false => rules::flow_back(&recorded, &mut sums[0], self.loc)?,

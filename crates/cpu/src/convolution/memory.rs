@@ -4,12 +4,11 @@ use super::Vector;
 use super::phases::Padded;
 use crate::copy;
 use crate::routine::call::Element;
+use crate::scratch::Scratch;
 use crate::simd::Work;
 use forerun_base::{BFloat16, Float16};
 use std::any::TypeId;
-use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Add;
 
 /// A stored element type, and the type that computes with it.
@@ -44,12 +43,15 @@ pub(super) fn is_wide<E: Stored>() -> bool {
     TypeId::of::<E>() == TypeId::of::<E::Wide>()
 }
 
+/// The number of bytes of a cache line.
+const LINE: usize = 64;
+
 /// Prefetches `count` elements at each of `places` addresses that are `apart` elements from each other.
 #[inline(always)]
 pub(super) fn prefetch<T>(first: *const T, places: usize, apart: usize, count: usize) {
     for place in 0..places {
         let first = first.wrapping_add(place * apart).cast::<i8>();
-        for at in (0..count * size_of::<T>()).step_by(LINE * 8) {
+        for at in (0..count * size_of::<T>()).step_by(LINE) {
             // SAFETY: a prefetch reads nothing that the program can observe.
             #[cfg(target_arch = "x86_64")]
             unsafe {
@@ -61,54 +63,18 @@ pub(super) fn prefetch<T>(first: *const T, places: usize, apart: usize, count: u
     }
 }
 
-/// The maximum number of buffers that a thread keeps, and the maximum number of bytes of each.
-const KEPT: usize = 4;
-const LARGEST: usize = 8 << 20;
-
-thread_local! {
-    static SPARE: RefCell<Vec<Vec<MaybeUninit<u64>>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Scratch memory of a task. A thread keeps returned buffers, because page faults of new memory cost as much as the
-/// work.
-pub(super) struct Buffer(Vec<MaybeUninit<u64>>);
+/// Scratch memory of a task.
+pub(super) struct Buffer(Scratch);
 
 impl Buffer {
     /// Takes uninitialised memory for `count` elements.
     pub(super) fn take<T: Element>(count: usize) -> Buffer {
-        let words = (count * size_of::<T>()).div_ceil(8) + LINE;
-        let mut found = SPARE.with_borrow_mut(|spare| {
-            // The smallest buffer that is large enough, otherwise the largest.
-            let fits = |buffer: &Vec<MaybeUninit<u64>>| (buffer.capacity() < words, buffer.capacity().abs_diff(words));
-            let best = (0..spare.len()).min_by_key(|i| fits(&spare[*i]));
-            best.map_or_else(Vec::new, |i| spare.swap_remove(i))
-        });
-        if found.capacity() < words {
-            found = Vec::with_capacity(words);
-        }
-        Buffer(found)
+        Buffer(Scratch::new(count * size_of::<T>()))
     }
 
     /// The first element, aligned to a cache line.
     pub(super) fn first<T>(&mut self) -> *mut T {
-        let first = self.0.as_mut_ptr();
-        first.wrapping_add(first.align_offset(LINE * 8)).cast()
-    }
-}
-
-/// The number of 8-byte words of a cache line.
-const LINE: usize = 8;
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        let buffer = std::mem::take(&mut self.0);
-        // While the thread exits, the list is already destroyed.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if buffer.capacity() * 8 <= LARGEST && spare.len() < KEPT {
-                spare.push(buffer);
-            }
-        });
+        self.0.first()
     }
 }
 

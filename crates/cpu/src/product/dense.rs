@@ -2,6 +2,7 @@
 
 use super::{narrow, vector};
 use crate::copy;
+use crate::scratch::Scratch;
 use crate::simd::Isa;
 use forerun_base::{BFloat16, DType, Float16};
 use std::cell::RefCell;
@@ -119,20 +120,27 @@ const PANEL: usize = 2 << 20;
 /// Elements of A copied at a time. The library packs B again for each panel of A, so a panel should have many rows.
 const PANEL_A: usize = 1 << 20;
 
+/// Bytes of a panel that a thread keeps until the next one.
+const SMALL_PANEL: usize = 256 << 10;
+
 thread_local! {
-    /// The buffers for panels of A and B. They are kept between panels, and are at most as large as one.
-    static SCRATCH: [RefCell<Vec<MaybeUninit<u64>>>; 2] = const { [const { RefCell::new(Vec::new()) }; 2] };
+    /// The buffers for small panels of A and B.
+    static PANELS: [RefCell<Vec<MaybeUninit<u64>>>; 2] = const { [const { RefCell::new(Vec::new()) }; 2] };
 }
 
 /// Calls `work` with a buffer of `elements` elements.
 fn with_panel<T>(which: usize, elements: usize, work: impl FnOnce(*mut T)) {
-    let words = (elements * size_of::<T>()).div_ceil(8);
-    SCRATCH.with(|scratch| {
-        let mut scratch = scratch[which].borrow_mut();
-        if scratch.len() < words {
-            scratch.resize(words, MaybeUninit::uninit());
+    let bytes = elements * size_of::<T>();
+    if bytes > SMALL_PANEL {
+        let panel = Scratch::new(bytes);
+        return work(panel.first());
+    }
+    PANELS.with(|panels| {
+        let mut panel = panels[which].borrow_mut();
+        if panel.len() * 8 < bytes {
+            panel.resize(bytes.div_ceil(8), MaybeUninit::uninit());
         }
-        work(scratch.as_mut_ptr().cast());
+        work(panel.as_mut_ptr().cast());
     });
 }
 
