@@ -40,8 +40,6 @@ HOMES = {
 # Why a section may have no report, for the page. The counts of images are the smallest that work: the training loops
 # divide by the number of batches per epoch over five.
 LONG = {
-    "computational-performance/auto-parallelism": "13 TFLOP: 100 products of matrices with 4000 rows",
-    "computer-vision/fcn": "28 TFLOP: ResNet-18 at 320 x 480 pixels, 160 images, 5 epochs",
     "computer-vision/fine-tuning": "57 TFLOP: ResNet-18 at 224 pixels, 520 images, 10 epochs",
     "computer-vision/image-augmentation": "34 TFLOP: ResNet-18, 1025 images, 10 epochs",
     "computer-vision/kaggle-cifar10": "50 TFLOP: ResNet-18, 760 images, 20 epochs",
