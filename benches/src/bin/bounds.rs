@@ -20,18 +20,18 @@ const WORKLOADS: [Workload; 3] =
     [("y = x + 1, tiny", tiny), ("x = x + 1, tiny", chain), ("x = x + 1, 8192 elements", large)];
 
 fn tiny() {
-    let x = array(&[1.0, 2.0], &[1, 2]);
+    let x = array(&[1.0, 2.0], [1, 2]);
     for _ in 0..OPS {
         let _y = &x + 1.0;
     }
 }
 
 fn chain() {
-    repeat(array(&[1.0, 2.0], &[1, 2]));
+    repeat(array(&[1.0, 2.0], [1, 2]));
 }
 
 fn large() {
-    repeat(ones(&[8192]));
+    repeat(ones([8192]));
 }
 
 fn repeat(mut x: Array) {

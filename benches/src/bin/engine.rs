@@ -42,7 +42,7 @@ const ROUNDS: usize = 21;
 
 fn main() {
     set_drop_dead(false);
-    let x = array(&[1.0, 2.0], &[1, 2]);
+    let x = array(&[1.0, 2.0], [1, 2]);
     println!("engine: {} workers, {OPS} ops a round, median of {ROUNDS} rounds\n", engine().workers());
     let mut contenders: Vec<Contender<'_>> = vec![
         ("submit, workers awake", Box::new(|| submit(&x))),
@@ -132,7 +132,7 @@ fn graphs() {
     println!("\n{:18} {:>12} {:>12} {:>12}   ratio to the better peer", "ns a task", "forerun", "rayon", "tokio");
     for graph in [Graph::chain(20_000), Graph::fan(8_192), Graph::random(20_000)] {
         let graph = Arc::new(graph);
-        let x = array(&[1.0, 2.0], &[1, 2]);
+        let x = array(&[1.0, 2.0], [1, 2]);
         let mut contenders: Vec<Contender<'_>> = vec![
             ("forerun", Box::new(|| warm(|| run_forerun(&graph, &x)))),
             ("rayon", Box::new(|| warm(|| run_rayon(&graph)))),

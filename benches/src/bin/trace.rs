@@ -14,7 +14,7 @@ const AIM: f64 = 60.0;
 
 fn main() {
     set_drop_dead(false);
-    let x = array(&[1.0, 2.0], &[1, 2]);
+    let x = array(&[1.0, 2.0], [1, 2]);
     println!("trace: {OPS} ops a round, best of {ROUNDS} rounds\n");
     for (name, run) in [("submit and wait each", wait_each as fn(&Array)), ("submit and finish", finish)] {
         let events = Cell::new(0);

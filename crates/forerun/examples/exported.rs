@@ -19,7 +19,7 @@ fn main() -> Result<()> {
             .model()
             .inputs()
             .iter()
-            .map(|input| ones(&input.extents().iter().map(|e| e.unwrap_or(batch)).collect::<Vec<_>>()))
+            .map(|input| ones(input.extents().iter().map(|e| e.unwrap_or(batch)).collect::<Vec<_>>()))
             .collect();
         for output in net.run(&inputs)? {
             println!("batch of {batch}: {} {output}", output.shape());

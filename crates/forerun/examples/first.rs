@@ -7,8 +7,8 @@ fn main() {
 }
 
 fn first() -> Array {
-    let x = ones(&[1, 2]);
-    let y = ones(&[1, 2]);
+    let x = ones([1, 2]);
+    let y = ones([1, 2]);
     &x * &y + 2.0
 }
 

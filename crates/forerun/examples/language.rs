@@ -69,7 +69,7 @@ fn train(steps: usize, batch: usize) -> Result<(Sequential, Vec<f64>)> {
         adam.step(1)?;
         losses.push(loss);
     }
-    let losses = losses.iter().map(|loss| Ok(loss.item::<f64>()?)).collect::<Result<_>>()?;
+    let losses = losses.iter().map(|loss| loss.item::<f64>()).collect::<Result<_>>()?;
     Ok((net, losses))
 }
 

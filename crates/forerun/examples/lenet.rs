@@ -19,7 +19,7 @@ fn main() -> Result<()> {
         .then(Dense::new(84).activation(Activation::Sigmoid))
         .then(Dense::new(10));
     net.initialize(Init::Xavier(Scaling::default()))?;
-    let (x, labels) = (normal(&[batch, 1, 28, 28]), (uniform(&[batch]) * 10.0).cast(DType::I64));
+    let (x, labels) = (normal([batch, 1, 28, 28]), (uniform([batch]) * 10.0).cast(DType::I64));
     net.forward(&x)?;
     let mut sgd = Sgd::new(net.parameters(), 0.5);
     let start = Instant::now();

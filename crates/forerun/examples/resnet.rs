@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     }
     let net = net.then(GlobalPooling::new(PoolKind::Average(false))).then(Dense::new(10));
     net.initialize(Init::Xavier(Scaling::default()))?;
-    let (x, labels) = (normal(&[batch, 1, 96, 96]), (uniform(&[batch]) * 10.0).cast(DType::I64));
+    let (x, labels) = (normal([batch, 1, 96, 96]), (uniform([batch]) * 10.0).cast(DType::I64));
     net.forward(&x)?;
     let mut sgd = Sgd::new(net.parameters(), 0.01);
     let start = Instant::now();

@@ -52,7 +52,7 @@ fn train(sizes: Sizes, barrier: bool) -> Result<Epoch> {
     let net = network(sizes);
     net.initialize(Init::Normal(0.01))?;
     // The first call determines the shapes, so that the epoch itself finds its weights.
-    net.forward(&normal(&[sizes.rows, sizes.inputs]))?;
+    net.forward(&normal([sizes.rows, sizes.inputs]))?;
     let mut sgd = Sgd::new(net.parameters(), 0.01);
     settle()?;
     reset_peak();
@@ -60,8 +60,8 @@ fn train(sizes: Sizes, barrier: bool) -> Result<Epoch> {
 
     let mut ends: Vec<Array> = Vec::new();
     for batch in 0..sizes.batches {
-        let x = normal(&[sizes.rows, sizes.inputs]);
-        let y = ones(&[sizes.rows, 1]);
+        let x = normal([sizes.rows, sizes.inputs]);
+        let y = ones([sizes.rows, 1]);
         let loss = record(|| l2_loss(&net.forward(&x)?, &y))?;
         loss.backward()?;
         sgd.step(sizes.rows)?;

@@ -22,8 +22,8 @@ struct Task {
 impl Task {
     /// Random tokens to copy, and what the model reads: the tokens, the separator, and all tokens but the last again.
     fn draw(self, batch: usize) -> Result<(Array, Array)> {
-        let tokens = (uniform(&[batch, self.length]) * self.tokens as f64).cast(DType::I64);
-        let separator = full(&[batch, 1], self.tokens as i64, DType::I64);
+        let tokens = (uniform([batch, self.length]) * self.tokens as f64).cast(DType::I64);
+        let separator = full([batch, 1], self.tokens as i64, DType::I64);
         let start = tokens.slice([Index::ALL, Index::Slice { start: None, stop: Some(-1), step: 1 }]);
         Ok((ops::concatenate(&[&tokens, &separator, &start], 1, Loc::caller())?, tokens))
     }
@@ -87,7 +87,7 @@ fn train(task: Task, steps: usize, batch: usize) -> Result<(Transformer, Vec<f64
         adam.step(1)?;
         losses.push(loss);
     }
-    let losses = losses.iter().map(|loss| Ok(loss.item::<f64>()?)).collect::<Result<_>>()?;
+    let losses = losses.iter().map(|loss| loss.item::<f64>()).collect::<Result<_>>()?;
     Ok((net, losses))
 }
 

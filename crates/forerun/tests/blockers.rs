@@ -12,7 +12,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const PRODUCTS: u32 = line!() + 4;
 
 fn slow() -> Array {
-    let w = full(&[400, 400], 1e-3, DType::F32);
+    let w = full([400, 400], 1e-3, DType::F32);
     (0..30).fold(w.clone(), |x, _| x.matmul(&w))
 }
 
@@ -43,7 +43,7 @@ fn waits_are_recorded_by_line() {
 #[test]
 fn no_sync_rejects_reads_of_ready_values() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let x = ones(&[2]).sum();
+    let x = ones([2]).sum();
     x.wait_to_read().unwrap();
     no_sync(SyncRule::Refused, || {
         let error = x.item::<f64>().unwrap_err();
@@ -52,7 +52,7 @@ fn no_sync_rejects_reads_of_ready_values() {
         assert!(wait_all().is_err());
         let y = &x + 1.0;
         assert_eq!(y.ndim(), 0);
-        std::thread::scope(|s| s.spawn(|| assert!(ones(&[1]).item::<f64>().is_ok())).join().unwrap());
+        std::thread::scope(|s| s.spawn(|| assert!(ones([1]).item::<f64>().is_ok())).join().unwrap());
     });
     assert_eq!(x.item::<f64>().unwrap(), 2.0);
 }

@@ -42,7 +42,7 @@ impl Most {
 fn a_million_ops_without_a_wait() {
     let mut most = Most::default();
     // Tiny ones, one after the other.
-    let mut x = zeros(&[1, 2]);
+    let mut x = zeros([1, 2]);
     for i in 0..OPS {
         x = &x + 1.0;
         if i % 1000 == 0 {
@@ -52,12 +52,12 @@ fn a_million_ops_without_a_wait() {
     most.check(1 << 20);
     assert_eq!(x.to_vec::<f64>().unwrap(), [1e6; 2]);
     // Larger ones, which become tasks; each reads host data or random numbers.
-    let step = array(&[0.5; 8192], &[8192]);
+    let step = array(&[0.5; 8192], [8192]);
     let mut most = Most::default();
-    let mut y = ones(&[8192]);
+    let mut y = ones([8192]);
     for i in 0..OPS {
         y = match i % 100 {
-            0 => &y + &normal(&[8192]) * 0.0,
+            0 => &y + &normal([8192]) * 0.0,
             _ => &y + &step,
         };
         if i % 1000 == 0 {

@@ -38,7 +38,7 @@ const FULL: Device = Device::Gpu(3);
 fn transfers_round_trip() {
     slow_devices();
     for size in [0, 1, 5, 1000, 100_000] {
-        let x = normal(&[size]);
+        let x = normal([size]);
         let there = to(&x, GPU);
         assert_eq!((there.device(), x.device()), (GPU, Device::Cpu(0)));
         assert_eq!(bits(&to(&to(&there, OTHER), Device::Cpu(1))), bits(&x));
@@ -49,7 +49,7 @@ fn transfers_round_trip() {
 #[test]
 fn devices_of_the_host_are_distinct() {
     slow_devices();
-    let x = ones(&[3]);
+    let x = ones([3]);
     let y = to(&x, Device::Cpu(1));
     assert_eq!(y.device(), Device::Cpu(1));
     let error = ops::pointwise(Point::Add, &[(&x).into(), (&y).into()], Loc::caller()).err().unwrap();
@@ -66,7 +66,7 @@ fn a_program_on_a_device_has_the_bits_of_the_host() {
         let s = ops::reduce(ReduceKind::Sum, &h, Some(&[0]), false, Loc::caller()).unwrap();
         (&h * &s, s)
     };
-    let (x, w) = (normal(&[64, 32]), normal(&[32, 48]));
+    let (x, w) = (normal([64, 32]), normal([32, 48]));
     let (a, b) = program(&x, &w);
     let (c, d) = program(&to(&x, GPU), &to(&w, GPU));
     assert_eq!((bits(&a), bits(&b)), (bits(&c), bits(&d)));
@@ -76,9 +76,9 @@ fn a_program_on_a_device_has_the_bits_of_the_host() {
 fn sources_follow_the_current_device() {
     slow_devices();
     forerun::seed(3);
-    let here = (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]));
+    let here = (normal([100]), uniform([10]), array(&[1.0f32, 2.0], [2]));
     forerun::seed(3);
-    let there = on_device(GPU, || (normal(&[100]), uniform(&[10]), array(&[1.0f32, 2.0], &[2]))).unwrap();
+    let there = on_device(GPU, || (normal([100]), uniform([10]), array(&[1.0f32, 2.0], [2]))).unwrap();
     assert_eq!((there.0.device(), there.2.device()), (GPU, GPU));
     assert_eq!(bits(&here.0), bits(&there.0));
     assert_eq!(bits(&here.1), bits(&there.1));
@@ -96,8 +96,8 @@ fn a_device_that_is_not_there_is_an_error() {
 #[test]
 fn a_late_failure_reaches_only_its_dependents() {
     slow_devices();
-    let table = to(&normal(&[10, 4]), GPU);
-    let good = to(&normal(&[3, 4]), GPU);
+    let table = to(&normal([10, 4]), GPU);
+    let good = to(&normal([3, 4]), GPU);
     let taken = |at: &[i64]| {
         let at = to(&ops::from_slice(at, &[at.len()], Loc::caller()).unwrap(), GPU);
         ops::take(&table, &at, 0, Beyond::Raise, Loc::caller()).unwrap()
@@ -126,7 +126,7 @@ fn running_ahead_costs_no_memory() {
     slow_devices();
     let size = 1 << 18;
     let peak = |wait: bool| {
-        let x = to(&normal(&[size]), ALONE);
+        let x = to(&normal([size]), ALONE);
         x.wait_to_read().unwrap();
         reset_device_peak(ALONE).unwrap();
         let start = device_stats(ALONE).unwrap().budget.live;
@@ -151,15 +151,15 @@ fn running_ahead_costs_no_memory() {
 fn allocations_wait_for_memory_and_then_fail() {
     slow_devices();
     let quarter = MEMORY / 4 / 4;
-    let kept = to(&ones(&[quarter]), FULL);
+    let kept = to(&ones([quarter]), FULL);
     for _ in 0..20 {
         // Two of them fit beside the kept one, but three do not, unless finished ones are freed.
-        let parts: Vec<Array> = (0..2).map(|_| &to(&normal(&[quarter]), FULL) + &kept).collect();
+        let parts: Vec<Array> = (0..2).map(|_| &to(&normal([quarter]), FULL) + &kept).collect();
         let sum = &parts[0] + &parts[1];
         drop(parts);
         sum.wait_to_read().unwrap();
     }
-    let huge = on_device(FULL, || ones(&[MEMORY])).unwrap();
+    let huge = on_device(FULL, || ones([MEMORY])).unwrap();
     let error = huge.wait_to_read().unwrap_err().to_string();
     assert!(error.contains("on gpu(3)") && error.contains("devices.rs:"), "{error}");
     assert!(error.contains("are held by"), "names who holds the memory: {error}");
@@ -171,7 +171,7 @@ fn allocations_wait_for_memory_and_then_fail() {
 fn redundant_waits_between_lanes_are_skipped() {
     slow_devices();
     let before = device_stats(GPU).unwrap();
-    let big = normal(&[10_000]);
+    let big = normal([10_000]);
     for _ in 0..50 {
         let there = to(&big, GPU);
         let y = &(&there + 1.0) * &there;
@@ -190,7 +190,7 @@ fn gradients_flow_between_devices() {
     use forerun::grad::{Differentiable, record};
     slow_devices();
     let on = |device: Device| {
-        let x = array(&[1.0f32, 2.0, 3.0], &[3]);
+        let x = array(&[1.0f32, 2.0, 3.0], [3]);
         let x = if device == Device::Cpu(0) { x } else { to(&x, device) };
         x.attach_grad();
         let loss = record(|| {

@@ -50,7 +50,7 @@ fn a_value_at_rest_is_written_without_a_record() {
     for n in SIZES {
         let x = at_rest(n);
         let view = x.slice([Index::Slice { start: None, stop: None, step: -1 }]);
-        let scalar = full(&[], 9.0, DType::F32);
+        let scalar = full([], 9.0, DType::F32);
         scalar.wait_to_read().unwrap();
         let submitted = records(|| {
             write(&x, 0, 5.0);
@@ -182,7 +182,7 @@ fn a_failed_array_stays_failed_and_names_both_lines() {
         let text = bad.to_vec::<f64>().unwrap_err().to_string();
         assert!(text.contains("submitted at") && text.contains("read at"), "{text}");
         // One bad element fails the array it is written to, and that can be undone.
-        x.slice([Index::At(0)]).assign(&bad.slice([Index::At(0)]));
+        x.slice([Index::At(0)]).assign(bad.slice([Index::At(0)]));
         assert_eq!(x.wait_to_read().unwrap_err().kind(), ErrorKind::Index);
         assert_eq!(x.restore().unwrap(), 1);
         write(&x, 1, 8.0);
@@ -208,11 +208,11 @@ fn observers_see_all_submissions() {
 #[test]
 fn assigning_an_array_to_itself_does_nothing() {
     let _alone = alone();
-    let x = ones(&[300]) * 2.0;
+    let x = ones([300]) * 2.0;
     let part = || x.slice([Index::Slice { start: Some(3), stop: Some(9), step: 1 }]);
     let shifted = x.slice([Index::Slice { start: Some(2), stop: Some(8), step: 1 }]);
     write(&x, 2, 7.0);
-    assert_eq!(records(|| part().assign(&part())), 0);
+    assert_eq!(records(|| part().assign(part())), 0);
     part().assign(&shifted);
     assert_eq!(x.to_vec::<f64>().unwrap()[2..5], [7.0, 7.0, 2.0]);
 }

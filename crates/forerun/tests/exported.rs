@@ -53,7 +53,7 @@ fn results_are_those_of_python() {
 fn a_graph_can_be_trained_and_saved() -> Result<()> {
     let net = network("mlp");
     assert_eq!(net.parameters().iter().map(Parameter::name).collect::<Vec<_>>()[0], "0.weight");
-    let (x, y) = (forerun::normal(&[16, 3]), forerun::ones(&[16, 3]));
+    let (x, y) = (forerun::normal([16, 3]), forerun::ones([16, 3]));
     let mut sgd = Sgd::new(net.parameters(), 0.1);
     let mut losses = Vec::new();
     for _ in 0..30 {
@@ -75,7 +75,7 @@ fn a_graph_can_be_trained_and_saved() -> Result<()> {
 #[test]
 fn inputs_are_checked() {
     let net = network("mlp");
-    let error = net.run(&[forerun::ones(&[2, 5])]).err().unwrap().to_string();
+    let error = net.run(&[forerun::ones([2, 5])]).err().unwrap().to_string();
     let text = "graph: input 'data' is float32 of shape (2, 5), the graph needs float32 of shape (batch, 3)";
     assert!(error.starts_with(text), "{error}");
     let error = net.run(&[]).err().unwrap().to_string();

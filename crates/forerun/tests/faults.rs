@@ -68,11 +68,11 @@ fn program(n: usize) -> Result<Vec<Made>, Error> {
         keep(&(&up * &down).sum(), &[b, c]);
         let side = (n as f64).sqrt() as usize;
         let square = host.slice([Index::Slice { start: None, stop: Some((side * side) as isize), step: 1 }]);
-        let square = square.reshape(&[side as isize, side as isize]) * 1e-3;
+        let square = square.reshape([side as isize, side as isize]) * 1e-3;
         let product = square.matmul(&square.t()).relu();
         let d = keep(&product, &[]);
         keep(&(product.sum_axis(0) + 1.0), &[d]);
-        let mut written = ones(&[n]);
+        let mut written = ones([n]);
         written += &host;
         written.slice([Index::Slice { start: None, stop: Some(5), step: 1 }]).assign(7.0);
         written *= 2.0;
@@ -145,7 +145,7 @@ fn level() -> (usize, usize, usize) {
     // Slots are reclaimed when their window is planned, which a worker may be about to do.
     let mut least = (usize::MAX, usize::MAX, usize::MAX);
     for _ in 0..100 {
-        ones(&[1]).wait_to_read().unwrap();
+        ones([1]).wait_to_read().unwrap();
         let there = device_stats(Device::Gpu(0)).unwrap().budget.live;
         least = (least.0.min(memory_stats().live), least.1.min(slots().live), least.2.min(there));
         std::thread::yield_now();
@@ -245,7 +245,7 @@ fn run_slots(site: &Site, how: How) {
     for kept in [0, 3] {
         let mut hoard = Vec::new();
         while slots().live < slots().made {
-            hoard.push(ones(&[1]));
+            hoard.push(ones([1]));
         }
         hoard.truncate(hoard.len() - kept);
         fail::arm(site.name, 1, how).unwrap();
@@ -343,7 +343,7 @@ fn every_site_with_every_kind_of_failure() {
 fn run_unreached(site: &Site) {
     let before = fail::hits(site.name);
     healthy(HOST, 100_000);
-    let factor = ones(&[300, 300]) * 1e-3;
+    let factor = ones([300, 300]) * 1e-3;
     let product = factor.matmul(&factor);
     assert_eq!(block_on(product.clone()).unwrap().to_f64(), product.to_vec::<f64>().unwrap());
     assert_eq!(fail::hits(site.name), before, "{} is reached: the matrix has to cover it", site.name);
@@ -390,7 +390,7 @@ fn a_program_in_a_child_process() {
 
 /// An observer that panics does so on the submitting line; the tape and the engine continue.
 fn run_recorded(site: &Site, how: How) {
-    let x = ones(&[1000]);
+    let x = ones([1000]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();
     let train = || {
         let y = record(|| (&x * 3.0).sum());
@@ -427,7 +427,7 @@ fn block_on<F: IntoFuture>(future: F) -> F::Output {
 
 /// A failed wake is compensated for: no task waits forever.
 fn run_awaited(how: How) {
-    let factor = ones(&[300, 300]) * 1e-3;
+    let factor = ones([300, 300]) * 1e-3;
     let product = || (0..6).fold(factor.clone(), |y, _| y.matmul(&factor));
     let expected = product().to_vec::<f64>().unwrap();
     fail::arm("wake.call", 1, how).unwrap();
@@ -440,7 +440,7 @@ fn run_awaited(how: How) {
 
 /// A user-defined gradient that fails raises out of backward; the next one is right.
 fn run_gradient(site: &Site, how: How) {
-    let x = ones(&[1000]);
+    let x = ones([1000]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();
     let train = || {
         let y = record(|| {

@@ -48,6 +48,7 @@ macro_rules! lines {
     };
 }
 
+#[expect(clippy::approx_constant, reason = "the digits that NumPy printed")]
 fn lines() -> Result<Vec<Line>> {
     let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
     let x = arange(0, 12, 1).reshape([3, 4]);

@@ -30,19 +30,19 @@ fn names(error: &Error, kind: ErrorKind, submitted: Option<u32>, read: Option<u3
 
 #[track_caller]
 fn bad(n: usize) -> Array {
-    ops::take(&ones(&[n]), &(arange(0, n as i64, 1) + 1), 0, Beyond::Raise, Loc::caller()).unwrap()
+    ops::take(&ones([n]), &(arange(0, n as i64, 1) + 1), 0, Beyond::Raise, Loc::caller()).unwrap()
 }
 
 #[test]
 fn errors_at_the_call_name_their_line() {
     let _alone = alone();
     type Call = (u32, Box<dyn Fn()>);
-    let x = || ones(&[2, 3]);
+    let x = || ones([2, 3]);
     let calls: [Call; 5] = [
-        (line!(), Box::new(move || drop(x() + ones(&[5])))),
-        (line!(), Box::new(move || drop(x().matmul(&ones(&[4, 2]))))),
-        (line!(), Box::new(move || drop(x().reshape(&[7])))),
-        (line!(), Box::new(move || x().assign(&ones(&[9])))),
+        (line!(), Box::new(move || drop(x() + ones([5])))),
+        (line!(), Box::new(move || drop(x().matmul(&ones([4, 2]))))),
+        (line!(), Box::new(move || drop(x().reshape([7])))),
+        (line!(), Box::new(move || x().assign(ones([9])))),
         (line!(), Box::new(move || drop(x().sum_axis(4)))),
     ];
     for (line, call) in calls {
@@ -62,7 +62,7 @@ fn errors_at_run_time_name_both_lines() {
         let (error, read) = (x.restore().unwrap_err(), line!());
         names(&error, ErrorKind::Index, Some(submitted), Some(read));
     }
-    let (_huge, submitted) = (full(&[1 << 42], 1.0, forerun::DType::F32), line!());
+    let (_huge, submitted) = (full([1 << 42], 1.0, forerun::DType::F32), line!());
     let (errors, read) = (wait_all().unwrap_err(), line!());
     assert_eq!(errors.len(), 1);
     names(&errors[0], ErrorKind::Memory, Some(submitted), Some(read));
@@ -71,7 +71,7 @@ fn errors_at_run_time_name_both_lines() {
 #[test]
 fn cancelled_records_and_forbidden_waits_name_their_line() {
     let _alone = alone();
-    let factor = full(&[600, 600], 1e-3, forerun::DType::F32);
+    let factor = full([600, 600], 1e-3, forerun::DType::F32);
     let product = (0..12).fold(factor.clone(), |y, _| y.matmul(&factor));
     let (y, submitted) = (&product + 1.0, line!());
     cancel_pending();
@@ -86,7 +86,7 @@ fn cancelled_records_and_forbidden_waits_name_their_line() {
 #[test]
 fn gradient_and_file_errors_name_their_line() {
     let _alone = alone();
-    let x = ones(&[3]);
+    let x = ones([3]);
     grad::attach_grad(&x, grad::GradReq::Write, Loc::caller()).unwrap();
     let (y, submitted) = record(|| (&x * &x, line!()));
     y.backward().unwrap();

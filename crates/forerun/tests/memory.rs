@@ -26,15 +26,15 @@ fn at(line: u32) -> Vec<Holder> {
 
 /// A chain of products that takes a while.
 fn slow(products: usize) -> Array {
-    let x = full(&[700, 700], 1e-3, DType::F32);
+    let x = full([700, 700], 1e-3, DType::F32);
     (0..products).fold(x.clone(), |y, _| y.matmul(&x))
 }
 
 #[test]
 fn holders_are_reported_by_line() {
     let _alone = alone();
-    let (kept, line): (Vec<Array>, u32) = ((0..3).map(|_| ones(&[1024, 1024])).collect(), line!());
-    let small = ones(&[16]);
+    let (kept, line): (Vec<Array>, u32) = ((0..3).map(|_| ones([1024, 1024])).collect(), line!());
+    let small = ones([16]);
     kept.iter().for_each(|x| x.wait_to_read().unwrap());
     small.wait_to_read().unwrap();
     let held = at(line);
@@ -49,7 +49,7 @@ fn holders_are_reported_by_line() {
 #[test]
 fn donated_buffers_are_charged_to_the_new_line() {
     let _alone = alone();
-    let (mut x, made) = (ones(&[1024, 1024]), line!());
+    let (mut x, made) = (ones([1024, 1024]), line!());
     x.wait_to_read().unwrap();
     assert_eq!(at(made)[0].bytes, 4 * MIB);
     let before = memory_stats();
@@ -66,7 +66,7 @@ fn donated_buffers_are_charged_to_the_new_line() {
 fn allocations_are_counted() {
     let _alone = alone();
     let before = memory_stats();
-    let x: Vec<Array> = (0..10).map(|_| ones(&[1024, 1024])).collect();
+    let x: Vec<Array> = (0..10).map(|_| ones([1024, 1024])).collect();
     wait_all().unwrap();
     drop(x);
     let after = memory_stats();
@@ -88,11 +88,11 @@ fn a_loop_that_feeds_host_data_stays_bounded() {
     let before = memory_stats();
     // Every step needs this first: the loop ends long before the first step can run.
     let gate = slow(30).sum() * 0.0 + 1.0;
-    let mut w = zeros(&[1]);
+    let mut w = zeros([1]);
     reset_peak();
     let batch = vec![1.0f32; MIB];
     for _ in 0..64 {
-        let x = array(&batch, &[1024, 1024]);
+        let x = array(&batch, [1024, 1024]);
         w = &w + (&x * &gate).mean();
         // Held arrays are not queued: the bound is about data without handles.
         drop(x);
@@ -119,7 +119,7 @@ fn arrays_that_the_program_holds_do_not_block() {
     let _alone = alone();
     let before = memory_stats().held_by_host.times;
     let batch = vec![1.0f32; MIB];
-    let data: Vec<Array> = (0..20).map(|_| array(&batch, &[1024, 1024])).collect();
+    let data: Vec<Array> = (0..20).map(|_| array(&batch, [1024, 1024])).collect();
     let sums: Vec<Array> = data.iter().map(|x| x.sum()).collect();
     assert_eq!(memory_stats().queued_host, 0);
     assert_eq!(memory_stats().held_by_host.times, before);
@@ -136,9 +136,9 @@ fn a_blocked_copy_can_be_interrupted() {
     }
     let gate = slow(30).sum();
     let batch = vec![1.0f32; MIB];
-    let mut sum = zeros(&[1]);
+    let mut sum = zeros([1]);
     while has_host_room(4 * MIB) {
-        sum = &sum + (array(&batch, &[1024, 1024]) * &gate).mean();
+        sum = &sum + (array(&batch, [1024, 1024]) * &gate).mean();
     }
     let error = make_host_room(4 * MIB, &Wait { interrupt: Some(&|| true), ..Wait::default() }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
@@ -153,7 +153,7 @@ fn a_full_window_blocks_and_can_be_interrupted() {
         return;
     }
     let before = memory_stats().held_by_window.times;
-    let mut y = zeros(&[64, 128]) + slow(30).sum() * 0.0;
+    let mut y = zeros([64, 128]) + slow(30).sum() * 0.0;
     // More than fit into the window, all of which wait for the products.
     let submitted = (0..20_000).take_while(|_| has_room()).map(|_| y = &y + 1.0).count();
     assert!(submitted > 4000, "{submitted}");
@@ -173,12 +173,12 @@ fn a_full_window_blocks_and_can_be_interrupted() {
 
 /// Runs steps of a training loop; returns the peak of live bytes beyond those before.
 fn train(steps: usize, wait: bool) -> usize {
-    let mut w = normal(&[512, 128]) * 0.01;
+    let mut w = normal([512, 128]) * 0.01;
     wait_all().unwrap();
     reset_peak();
     let before = memory_stats().live;
     for _ in 0..steps {
-        let x = normal(&[1024, 512]);
+        let x = normal([1024, 512]);
         let y = x.matmul(&w);
         w = &w - &(x.t().matmul(&y) * 1e-6);
         if wait {
@@ -205,9 +205,9 @@ fn running_ahead_costs_no_memory() {
 #[test]
 fn a_failed_allocation_names_the_largest_holder() {
     let _alone = alone();
-    let (kept, line) = (ones(&[4096, 1024]), line!());
+    let (kept, line) = (ones([4096, 1024]), line!());
     kept.wait_to_read().unwrap();
-    let error = zeros(&[1 << 44]).wait_to_read().unwrap_err();
+    let error = zeros([1 << 44]).wait_to_read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Memory);
     let text = error.to_string();
     assert!(text.starts_with("full: cannot allocate 70368744177664 bytes; of "), "{text}");

@@ -34,7 +34,7 @@ impl Trained {
         seed(5);
         let net = Sequential::new().then(Dense::new(96).activation(Activation::Relu)).then(Dense::new(40));
         let inputs: Vec<f32> = (0..BATCH * 48).map(|i| (i % 17) as f32 / 17.0).collect();
-        let targets = normal(&[BATCH, 40]);
+        let targets = normal([BATCH, 40]);
         let adam = Adam::new(net.parameters(), 0.01);
         let mut trained = Trained { net, adam, inputs, targets };
         // The first call creates the parameters.
@@ -64,7 +64,7 @@ impl Trained {
     fn reset(&mut self, weights: &Bits) {
         for (array, bits) in self.weights().iter().zip(weights) {
             let numbers: Vec<f32> = bits.iter().map(|b| f64::from_bits(*b) as f32).collect();
-            array.assign(&ops::from_slice(&numbers, &array.shape(), Loc::caller()).unwrap());
+            array.assign(ops::from_slice(&numbers, &array.shape(), Loc::caller()).unwrap());
         }
         self.adam = Adam::new(self.net.parameters(), 0.01);
     }
@@ -81,7 +81,7 @@ fn live() -> usize {
 
 #[test]
 fn every_allocation_of_a_training_step_fails_in_turn() {
-    let (earlier, line) = (ones(&[100_000]), line!());
+    let (earlier, line) = (ones([100_000]), line!());
     let mut trained = Trained::new();
     let start = bits(&trained.weights()).unwrap();
     let expected = trained.step().unwrap();
@@ -115,7 +115,7 @@ fn every_allocation_of_a_training_step_fails_in_turn() {
             }
         }
         // The next op that fits succeeds, and existing arrays are unchanged.
-        let next = &ones(&[1000]) + 1.0;
+        let next = &ones([1000]) + 1.0;
         assert_eq!(next.sum().item::<f64>().unwrap(), 2000.0);
         assert!(earlier.to_vec::<f64>().unwrap().iter().all(|v| *v == 1.0));
         // Every weight is as before the step or as after it.

@@ -28,8 +28,8 @@ fn chain(x: &Array, length: usize) -> (Array, u32) {
 }
 
 fn computes() -> bool {
-    let product = ones(&[300, 300]).matmul(&ones(&[300, 300]));
-    let tiny = (ones(&[2]) + 1.0).to_vec::<f64>();
+    let product = ones([300, 300]).matmul(&ones([300, 300]));
+    let tiny = (ones([2]) + 1.0).to_vec::<f64>();
     wait_all().is_ok()
         && product.to_vec::<f64>().is_ok_and(|v| v.iter().all(|e| *e == 300.0))
         && tiny.unwrap() == [2.0; 2]
@@ -68,7 +68,7 @@ fn is_well(pid: libc::pid_t) -> bool {
 #[test]
 fn a_child_reads_finished_values_and_computes() {
     let _alone = alone();
-    let x = normal(&[300, 300]);
+    let x = normal([300, 300]);
     let ready = &x + 1.0;
     let expected = ready.to_vec::<f64>().unwrap();
     for length in [0, 5, 60] {
@@ -95,7 +95,7 @@ fn a_child_reads_finished_values_and_computes() {
 fn forks_while_other_threads_submit_and_wait() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let x = normal(&[200, 200]);
+    let x = normal([200, 200]);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             let (x, stop) = (x.clone(), &stop);
@@ -115,7 +115,7 @@ fn forks_while_other_threads_submit_and_wait() {
 #[test]
 fn forked_children_draw_different_numbers() {
     let _alone = alone();
-    let drawn = || uniform(&[4]).to_vec::<f64>().unwrap();
+    let drawn = || uniform([4]).to_vec::<f64>().unwrap();
     seed(5);
     let parents = drawn();
     assert!(is_well(in_child(|| {
@@ -134,7 +134,7 @@ fn forked_children_draw_different_numbers() {
 #[test]
 fn cancelled_records_fail_with_their_line() {
     let _alone = alone();
-    let x = normal(&[400, 400]);
+    let x = normal([400, 400]);
     x.wait_to_read().unwrap();
     let (last, line) = chain(&x, if is_async() { 200 } else { 5 });
     cancel_pending();
@@ -156,7 +156,7 @@ fn cancelling_while_others_wait_ends_their_waits() {
     if !is_async() {
         return;
     }
-    let x = normal(&[400, 400]);
+    let x = normal([400, 400]);
     x.wait_to_read().unwrap();
     for _ in 0..5 {
         let waiting = AtomicUsize::new(0);
@@ -212,7 +212,7 @@ fn pester<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, signal: libc::c
 fn signals_in_the_middle_of_waits_change_nothing() {
     let _alone = alone();
     handle(libc::SIGUSR1);
-    let x = ones(&[400, 400]) * 0.01;
+    let x = ones([400, 400]) * 0.01;
     let expected = chain(&x, 40).0.to_vec::<f64>().unwrap();
     let stop = AtomicBool::new(false);
     let before = SIGNALS.load(Ordering::Relaxed);
@@ -236,7 +236,7 @@ fn an_interrupt_ends_the_wait_and_nothing_else() {
         return;
     }
     handle(libc::SIGINT);
-    let x = normal(&[500, 500]);
+    let x = normal([500, 500]);
     x.wait_to_read().unwrap();
     for turn in 0..4 {
         let (last, _) = chain(&x, 120);

@@ -17,7 +17,7 @@ fn is_async() -> bool {
 /// Products, reductions and pointwise chains, large enough to be split, and small ones.
 fn program() -> Vec<u64> {
     seed(7);
-    let x = normal(&[300, 300]);
+    let x = normal([300, 300]);
     let mut y = x.clone();
     let mut sums: Vec<Array> = Vec::new();
     for _ in 0..12 {
@@ -25,7 +25,7 @@ fn program() -> Vec<u64> {
         sums.push(y.sum());
         sums.push((&y.sum() * 2.0) - 1.0);
     }
-    let large = normal(&[1 << 20]).exp();
+    let large = normal([1 << 20]).exp();
     sums.push((&large * &large).sum());
     sums.iter().map(|sum| sum.item::<f64>().unwrap().to_bits()).collect()
 }
@@ -75,7 +75,7 @@ fn threads_come_and_go() {
         return;
     }
     let before = num_threads();
-    let x = normal(&[400, 400]);
+    let x = normal([400, 400]);
     x.wait_to_read().unwrap();
     let patient = |what: &dyn Fn() -> bool| {
         for _ in 0..2000 {

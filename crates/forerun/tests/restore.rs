@@ -79,7 +79,7 @@ fn failed_writes_to_parts_are_undone() {
     for n in SIZES {
         let x = arange(0.0, n as f64, 1.0);
         let part = x.slice([Index::Slice { start: Some(0), stop: Some(2), step: 1 }]);
-        part.assign(&bad(2));
+        part.assign(bad(2));
         assert!(x.wait_to_read().is_err() && part.wait_to_read().is_err());
         assert_eq!(part.restore().unwrap(), 1);
         assert_eq!(values(&x), count(n));
@@ -102,7 +102,7 @@ fn a_value_without_a_predecessor_cannot_be_restored() {
                 && text.contains("take: index")
         );
         assert!(text.contains(&format!("{}:{line}", file!())), "{text}");
-        let y = ones(&[n]);
+        let y = ones([n]);
         y.assign(&x);
         assert!(y.restore().is_err());
         // Assigning the whole array clears the failure.
@@ -117,8 +117,8 @@ fn cancelled_writes_are_undone() {
     let _alone = alone();
     let mut x = arange(0.0, 360_000.0, 1.0);
     x.wait_to_read().unwrap();
-    let factor = full(&[600, 600], 1e-3, DType::F32);
-    let product = (0..20).fold(factor.clone(), |y, _| y.matmul(&factor)).reshape(&[-1]);
+    let factor = full([600, 600], 1e-3, DType::F32);
+    let product = (0..20).fold(factor.clone(), |y, _| y.matmul(&factor)).reshape([-1]);
     x += &product;
     x += 1.0;
     cancel_pending();
@@ -135,7 +135,7 @@ fn only_failures_cost_memory() {
     let n = 1 << 20;
     let bytes = 4 * n;
     let empty = memory_stats().live;
-    let mut x = ones(&[n]);
+    let mut x = ones([n]);
     live_becomes(empty + bytes);
     x += 1.0;
     x.wait_to_read().unwrap();
@@ -167,7 +167,7 @@ fn live_becomes(expected: usize) {
 fn a_failed_update_leaves_weights_and_states() {
     let _alone = alone();
     for n in SIZES {
-        let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones(&[n]));
+        let (weight, momentum) = (arange(0.0, n as f64, 1.0), ones([n]));
         let preparation = Preparation { rescale: 1.0, clip: None };
         let step = |grad: &Array| {
             let (weights, gradients): (&[&Array], &[&Array]) = (&[&weight], &[grad]);
@@ -183,10 +183,10 @@ fn a_failed_update_leaves_weights_and_states() {
             };
             update.apply(&SgdRule { momentum: 0.9, velocity: false }, Loc::caller()).unwrap();
         };
-        step(&ones(&[n]));
+        step(&ones([n]));
         let good = (values(&weight), values(&momentum));
         step(&bad(n));
-        step(&ones(&[n]));
+        step(&ones([n]));
         assert_eq!((weight.restore().unwrap(), momentum.restore().unwrap()), (2, 2));
         assert_eq!((values(&weight), values(&momentum)), good);
     }

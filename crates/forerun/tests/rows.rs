@@ -49,7 +49,7 @@ fn only_dependents_of_a_bad_index_fail() {
 fn an_unread_failure_is_reported() {
     for n in [5, 100_000] {
         let error = {
-            drop(take(&ones(&[n]), &(arange(0, n as i64, 1) - n as i64 * 2)));
+            drop(take(&ones([n]), &(arange(0, n as i64, 1) - n as i64 * 2)));
             wait_all().unwrap_err()
         };
         assert!(error.iter().any(|e| e.kind() == ErrorKind::Index), "{error:?}");
@@ -59,10 +59,10 @@ fn an_unread_failure_is_reported() {
 #[test]
 fn a_failed_scatter_leaves_the_base_unchanged() {
     for n in [6usize, 60_000] {
-        let (base, updates) = (ones(&[n]), ones(&[n]) * 2.0);
+        let (base, updates) = (ones([n]), ones([n]) * 2.0);
         let mut places = vec![0.0f32; n];
         places[n - 1] = n as f32;
-        let bad = array(&places, &[n]).cast(DType::I64);
+        let bad = array(&places, [n]).cast(DType::I64);
         let failed = add(&base, &bad, &updates);
         let error = failed.wait_to_read().unwrap_err();
         assert!(error.to_string().starts_with("scatter_add: index"), "{error}");
@@ -71,7 +71,7 @@ fn a_failed_scatter_leaves_the_base_unchanged() {
         // A donated base is lost, and nothing else.
         let failed = add(&(&base + 1.0), &bad, &updates);
         assert!(failed.wait_to_read().is_err() && (&failed + 1.0).wait_to_read().is_err());
-        let good = array(&vec![1.0; n], &[n]).cast(DType::I32);
+        let good = array(&vec![1.0; n], [n]).cast(DType::I32);
         let sum = add(&base, &good, &updates);
         assert_eq!(values(&sum)[..3], [1.0, 1.0 + 2.0 * n as f64, 1.0]);
         assert!(values(&base).iter().all(|v| *v == 1.0));
@@ -84,12 +84,12 @@ fn an_unheld_base_is_written_in_place() {
     let indices = arange(0, n, 2);
     indices.wait_to_read().unwrap();
     let before = stats().donated;
-    let sum = add(&(zeros(&[n as usize]) + 1.0), &indices, &ones(&[n as usize / 2]));
+    let sum = add(&(zeros([n as usize]) + 1.0), &indices, &ones([n as usize / 2]));
     assert_eq!(values(&sum)[..4], [2.0, 1.0, 2.0, 1.0]);
     // If every op runs on its caller, its inputs are always still held.
     assert!(stats().donated > before || *forerun::runtime::engine().mode() == forerun::runtime::Mode::Sync);
     // Updates that are the base itself are read while it is written, so it is copied.
-    let x = ones(&[n as usize]);
+    let x = ones([n as usize]);
     let own = add(&x, &arange(0, n, 1), &x);
     drop(x);
     assert!(values(&own).iter().all(|v| *v == 2.0));
@@ -97,14 +97,14 @@ fn an_unheld_base_is_written_in_place() {
 
 #[test]
 fn invalid_arguments_raise_immediately() {
-    let x = ones(&[2, 3]);
+    let x = ones([2, 3]);
     let text = |made: forerun::Result<Array>| made.err().unwrap().to_string();
     let at = Loc::UNKNOWN;
     assert_eq!(text(ops::take(&x, &x, 0, Beyond::Raise, at)), "take: indices must be integers, not float32");
     let i = arange(0, 2, 1);
     assert_eq!(text(ops::take(&x, &i, 2, Beyond::Raise, at)), "take: axis 2 is out of bounds for array of dimension 2");
     assert_eq!(
-        text(ops::scatter_add(&x, &i, &ones(&[3, 3]), 0, Beyond::Raise, at)),
+        text(ops::scatter_add(&x, &i, &ones([3, 3]), 0, Beyond::Raise, at)),
         "scatter_add: updates (3, 3) do not broadcast to the rows (2, 3)"
     );
     assert_eq!(
@@ -112,7 +112,7 @@ fn invalid_arguments_raise_immediately() {
         "pick: index of shape (2,) does not fit (2, 3) without axis 0"
     );
     assert_eq!(
-        text(ops::fully_connected(&x, &ones(&[4, 5]), None, true, at)),
+        text(ops::fully_connected(&x, &ones([4, 5]), None, true, at)),
         "fully_connected: weight of shape (4, 5) does not fit an input of shape (2, 3)"
     );
     assert_eq!(text(ops::dropout(&x, 1.5, &[], true, at)), "dropout: p must be between 0 and 1, not 1.5");

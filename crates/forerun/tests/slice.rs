@@ -8,8 +8,8 @@ fn values(x: &Array) -> Vec<f64> {
 
 #[test]
 fn the_first_example() {
-    let x = ones(&[1, 2]);
-    let y = ones(&[1, 2]);
+    let x = ones([1, 2]);
+    let y = ones([1, 2]);
     let z = &x * &y + 2.0;
     assert_eq!(z.to_string(), "[[3. 3.]]");
 }
@@ -18,7 +18,7 @@ fn the_first_example() {
 fn large_chains_are_right() {
     let n = 100_000;
     let x = arange(0.0, n as f64, 1.0);
-    let y = ones(&[n]) * 3.0;
+    let y = ones([n]) * 3.0;
     let z = (&x * 0.001).tanh() * &y + &x * 2.0 - &y / 3.0;
     let got = values(&z);
     for i in (0..n).step_by(997) {
@@ -30,8 +30,8 @@ fn large_chains_are_right() {
 
 #[test]
 fn products_and_reductions() {
-    let a = normal(&[300, 200]);
-    let b = normal(&[200, 150]);
+    let a = normal([300, 200]);
+    let b = normal([200, 150]);
     let c = a.matmul(&b) + 1.0;
     let (av, bv, cv) = (values(&a), values(&b), values(&c));
     for &(i, j) in &[(0, 0), (299, 149), (17, 33)] {
@@ -59,9 +59,9 @@ fn views_alias() {
         assert_eq!(values(&v), [21., 31., 41.]);
         // Overlapping: the old values are read.
         let all = |start, stop| Index::Slice { start, stop, step: 1 };
-        x.slice([all(Some(1), None)]).assign(&x.slice([all(None, Some(-1))]));
+        x.slice([all(Some(1), None)]).assign(x.slice([all(None, Some(-1))]));
         assert_eq!(&values(&x)[..6], [1., 1., 2., 21., 31., 41.]);
-        let t = x.reshape(&[2, -1]).t();
+        let t = x.reshape([2, -1]).t();
         t.slice([Index::At(0)]).assign(7);
         assert_eq!(values(&x)[0], 7.0);
         assert_eq!(values(&x)[n / 2], 7.0);
@@ -71,7 +71,7 @@ fn views_alias() {
 #[test]
 fn snapshots_do_not_change() {
     for n in [4usize, 4000, 400_000] {
-        let mut x = ones(&[n]);
+        let mut x = ones([n]);
         let before = x.snapshot().unwrap();
         x += 1.0;
         x.slice([Index::At(0)]).assign(9.0);
@@ -82,7 +82,7 @@ fn snapshots_do_not_change() {
 
 #[test]
 fn shape_errors_are_immediate() {
-    let (a, b) = (ones(&[2, 3]), ones(&[4]));
+    let (a, b) = (ones([2, 3]), ones([4]));
     let error = ops::pointwise(Point::Add, &[Arg::Array(&a), Arg::Array(&b)], Loc::UNKNOWN).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Value);
     assert!(error.to_string().contains("(2, 3) (4,)"));
@@ -100,7 +100,7 @@ fn failures_poison_and_name_lines() {
         assert!(text.contains("full") && text.contains(&format!("slice.rs:{line}")), "{text}");
         assert!(text.contains("read at"), "{text}");
     }
-    assert_eq!(values(&(ones(&[3]) + 1.0)), [2.0; 3]);
+    assert_eq!(values(&(ones([3]) + 1.0)), [2.0; 3]);
 }
 
 #[track_caller]
@@ -110,7 +110,7 @@ fn here() -> Loc {
 
 #[test]
 fn tiny_loops_run_ahead() {
-    let x = array(&[1.0, 2.0], &[1, 2]);
+    let x = array(&[1.0, 2.0], [1, 2]);
     let mut y = x.clone() * 1.0;
     for _ in 0..20_000 {
         y = &y + 1.0;
@@ -133,7 +133,7 @@ fn thousands_of_arrays_are_concatenated() {
 
 #[test]
 fn only_dependents_of_a_failure_fail() {
-    let x = ones(&[100_000]);
+    let x = ones([100_000]);
     let big = ops::full(&[1 << 50], Scalar::Float(1.0), DType::F32, here()).unwrap();
     let bad = big.slice([Index::At(0)]) * 1.0;
     // The next three have one shape and may share a kernel.
@@ -148,11 +148,11 @@ fn only_dependents_of_a_failure_fail() {
 
 #[test]
 fn impossible_sizes_are_refused() {
-    let wide = ops::broadcast_to(&ones(&[1, 1]), &[1 << 32, 1]).unwrap();
-    let tall = ops::broadcast_to(&ones(&[1, 1]), &[1, 1 << 32]).unwrap();
+    let wide = ops::broadcast_to(&ones([1, 1]), &[1 << 32, 1]).unwrap();
+    let tall = ops::broadcast_to(&ones([1, 1]), &[1, 1 << 32]).unwrap();
     let sum = ops::pointwise(Point::Add, &[Arg::Array(&wide), Arg::Array(&tall)], Loc::UNKNOWN);
     assert_eq!(sum.err().unwrap().kind(), ErrorKind::Value);
-    assert!(ops::reshape(&ones(&[0]), &[1 << 32, 1 << 32], Loc::UNKNOWN).is_err());
+    assert!(ops::reshape(&ones([0]), &[1 << 32, 1 << 32], Loc::UNKNOWN).is_err());
     assert!(ops::matmul(&wide, &tall, Loc::UNKNOWN).is_err());
 }
 
@@ -166,8 +166,8 @@ fn thousands_of_views_are_stacked() {
 
 #[test]
 fn running_far_ahead_is_bounded() {
-    let x = normal(&[64, 64]);
-    let mut y = normal(&[64, 64]);
+    let x = normal([64, 64]);
+    let mut y = normal([64, 64]);
     for _ in 0..30_000 {
         y = x.matmul(&y) * 0.1;
     }

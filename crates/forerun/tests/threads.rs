@@ -17,7 +17,7 @@ fn eight_threads_pass_values_around() {
             let own = senders[i].clone();
             threads.push(std::thread::spawn(move || {
                 if i == 0 {
-                    own.send(ones(&[size])).unwrap();
+                    own.send(ones([size])).unwrap();
                 }
                 let mut last = None;
                 for turn in 0..turns {
@@ -44,10 +44,10 @@ fn eight_threads_pass_values_around() {
 #[test]
 fn wait_all_covers_other_threads() {
     // This thread has a window too, and nothing left in it.
-    ones(&[1]).wait_to_read().unwrap();
+    ones([1]).wait_to_read().unwrap();
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
-        let mut x = normal(&[200, 200]);
+        let mut x = normal([200, 200]);
         // More than are planned in one call.
         for _ in 0..200 {
             x = x.matmul(&x) * 0.001;
@@ -67,7 +67,7 @@ fn wait_all_covers_other_threads() {
 
 #[test]
 fn waiting_for_an_intermediate_does_not_wait_for_the_rest() {
-    let a = normal(&[600, 600]);
+    let a = normal([600, 600]);
     a.wait_to_read().unwrap();
     let first = &a + 1.0;
     let mut rest = a.matmul(&a);
@@ -82,19 +82,19 @@ fn waiting_for_an_intermediate_does_not_wait_for_the_rest() {
 
 #[test]
 fn windows_of_ended_threads_are_still_planned() {
-    let x = std::thread::spawn(|| array(&[1.0, 2.0], &[2]) + 1.0).join().unwrap();
-    let y = std::thread::spawn(|| normal(&[300, 300]).sum()).join().unwrap();
+    let x = std::thread::spawn(|| array(&[1.0, 2.0], [2]) + 1.0).join().unwrap();
+    let y = std::thread::spawn(|| normal([300, 300]).sum()).join().unwrap();
     assert_eq!(x.to_vec::<f64>().unwrap(), [2.0, 3.0]);
     assert!(y.item::<f64>().unwrap().is_finite());
     for _ in 0..100 {
-        let z = std::thread::spawn(|| ones(&[3]) * 2.0).join().unwrap();
+        let z = std::thread::spawn(|| ones([3]) * 2.0).join().unwrap();
         assert_eq!(z.to_vec::<f64>().unwrap(), [2.0; 3]);
     }
 }
 
 #[test]
 fn one_cell_written_by_many_threads_stays_consistent() {
-    let x = ones(&[1000]);
+    let x = ones([1000]);
     let threads: Vec<_> = (0..4)
         .map(|_| {
             let mut mine = x.clone();
@@ -123,7 +123,7 @@ fn awaiting_does_not_block_the_executor() {
         }
     }
     let waker = Waker::from(std::sync::Arc::new(Unpark(std::thread::current())));
-    let x = normal(&[400, 400]);
+    let x = normal([400, 400]);
     let y = x.matmul(&x).sum();
     let mut future = pin!((&y).into_future());
     let snapshot = loop {
@@ -142,7 +142,7 @@ fn wait_all_ends_while_others_go_on() {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = stop.clone();
     let other = std::thread::spawn(move || {
-        let a = normal(&[200, 200]);
+        let a = normal([200, 200]);
         let mut kept = Vec::new();
         while !seen.load(Ordering::Relaxed) {
             kept.push(a.matmul(&a));
@@ -151,7 +151,7 @@ fn wait_all_ends_while_others_go_on() {
             }
         }
     });
-    let x = normal(&[300, 300]);
+    let x = normal([300, 300]);
     for _ in 0..5 {
         let y = x.matmul(&x);
         wait_all().unwrap();
@@ -163,7 +163,7 @@ fn wait_all_ends_while_others_go_on() {
 
 #[test]
 fn a_read_waits_for_the_newer_value_of_another_thread() {
-    let x = ones(&[5000]);
+    let x = ones([5000]);
     let mut mine = x.clone();
     let writer = std::thread::spawn(move || {
         for _ in 0..2000 {
@@ -196,7 +196,7 @@ fn slots_used_by_other_threads_are_reused_safely() {
     });
     for i in 0..3000 {
         let numbers = vec![(i % 7 + 1) as f32; 5000];
-        sender.send(array(&numbers, &[5000])).unwrap();
+        sender.send(array(&numbers, [5000])).unwrap();
     }
     drop(sender);
     reader.join().unwrap();
@@ -204,13 +204,13 @@ fn slots_used_by_other_threads_are_reused_safely() {
 
 #[test]
 fn a_value_does_not_wait_for_unrelated_records() {
-    let a = normal(&[500, 500]);
+    let a = normal([500, 500]);
     let mut slow = a.matmul(&a);
     for _ in 0..150 {
         slow = slow.matmul(&a) * 0.01;
     }
     let start = Instant::now();
-    assert_eq!((ones(&[2]) + 1.0).to_vec::<f64>().unwrap(), [2.0, 2.0]);
+    assert_eq!((ones([2]) + 1.0).to_vec::<f64>().unwrap(), [2.0, 2.0]);
     let took = start.elapsed();
     slow.wait_to_read().unwrap();
     let whole = start.elapsed();
@@ -225,14 +225,14 @@ fn a_woken_task_may_submit_but_not_wait() {
     struct Submits(Mutex<mpsc::Sender<(Array, forerun::Result<()>)>>);
     impl Wake for Submits {
         fn wake(self: Arc<Self>) {
-            let product = ones(&[300, 300]).matmul(&ones(&[300, 300]));
+            let product = ones([300, 300]).matmul(&ones([300, 300]));
             let waited = product.wait_to_read();
             self.0.lock().unwrap().send((product, waited)).unwrap();
         }
     }
     let (sender, receiver) = mpsc::channel();
     for _ in 0..20 {
-        let x = normal(&[300, 300]);
+        let x = normal([300, 300]);
         let y = x.matmul(&x);
         if y.settled_or_wake(&Waker::from(Arc::new(Submits(Mutex::new(sender.clone()))))) {
             continue;
@@ -255,11 +255,11 @@ fn a_user_defined_gradient_may_wait() {
             std::thread::spawn(|| {
                 for _ in 0..5 {
                     let loc = forerun::Loc::caller();
-                    let x = ones(&[50, 50]);
+                    let x = ones([50, 50]);
                     grad::attach_grad(&x, GradReq::Write, loc).unwrap();
                     let y = grad::record(|| {
                         let own = |grads: Vec<Array>| {
-                            let product = ones(&[200, 200]).matmul(&ones(&[200, 200]));
+                            let product = ones([200, 200]).matmul(&ones([200, 200]));
                             assert_eq!(product.to_vec::<f64>()?[0], 200.0);
                             wait_all().map_err(|mut errors| errors.remove(0))?;
                             Ok(vec![Some(&grads[0] * 3.0)])

@@ -12,13 +12,13 @@ static ALONE: Mutex<()> = Mutex::new(());
 #[test]
 fn submitted_records_run() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let w = full(&[300, 300], 1e-3, DType::F32);
+    let w = full([300, 300], 1e-3, DType::F32);
     w.wait_to_read().unwrap();
     start_trace(1 << 12).unwrap();
     assert!(start_trace(1).is_err(), "one trace at a time");
     let x = (0..6).fold(w.clone(), |x, _| x.matmul(&w).tanh() + 1.0);
     x.wait_to_read().unwrap();
-    let small = &full(&[2], 1.0, DType::F32) + 1.0;
+    let small = &full([2], 1.0, DType::F32) + 1.0;
     small.wait_to_read().unwrap();
     let lanes = stop_trace().unwrap();
     assert!(stop_trace().is_err());
@@ -44,7 +44,7 @@ fn submitted_records_run() {
 #[test]
 fn events_name_operands_waits_and_memory() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    let w = full(&[500, 500], 1e-3, DType::F32);
+    let w = full([500, 500], 1e-3, DType::F32);
     w.wait_to_read().unwrap();
     start_trace(1 << 12).unwrap();
     // Long enough for the reader to wait.

@@ -120,7 +120,6 @@ fn a_second_derivative_is_an_error() {
         let first = gradients(&[&y], &[&x[2]], &[], true, true, Loc::default())?;
         gradients(&[&first[0]], &[&x[2]], &[], false, false, Loc::default())
     })
-    .err()
-    .expect("a fused scan has no second derivative");
+    .expect_err("a fused scan has no second derivative");
     assert!(error.to_string().contains("no second derivative; unroll its cells instead"), "{error}");
 }

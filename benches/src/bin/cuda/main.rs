@@ -323,7 +323,7 @@ fn launches(gpu: &Arc<Gpu>) -> Result<()> {
 
 /// The same with arrays, through the whole engine, interleaved with raw launches.
 fn arrays(raw: &Raw, address: u64) -> Result<()> {
-    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones(&[1, 2]))?;
+    let x = forerun::device::on_device(Device::Gpu(0), || forerun::ones([1, 2]))?;
     let count = 2000;
     let chain = || {
         let mut y = &x + 1.0;

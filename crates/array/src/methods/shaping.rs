@@ -104,7 +104,7 @@ methods! {
     split, try_split(&self, parts: usize, axis: isize) -> Vec<Array> |_loc| {
         let axis = self.shape().axis(axis).map_err(|error| error.in_op("split"))?;
         let extent = self.shape()[axis];
-        if parts == 0 || extent % parts != 0 {
+        if parts == 0 || !extent.is_multiple_of(parts) {
             let text = format!("{parts} parts do not divide {extent} elements along axis {axis}");
             return Err(Error::new(ErrorKind::Value, text).in_op("split"));
         }

@@ -72,7 +72,7 @@ fn inputs(sample: &Sample, dtype: DType) -> Vec<Operand> {
             Look::Transposed => Operand::Array(made().t()),
             Look::Backwards => {
                 let slice = Index::Slice { start: None, stop: None, step: -2 };
-                Operand::Array(made().at(&[Index::Ellipsis, slice]))
+                Operand::Array(made().slice([Index::Ellipsis, slice]))
             }
             Look::Repeated => Operand::Array(ops::broadcast_to(&made(), &input.shape).unwrap()),
             Look::Tied => Operand::Array(all[0].array().clone()),
