@@ -235,12 +235,12 @@ static void by_function(void) {
       forerun_set_recording(true);
       const forerun_array *head = x;
       judge(forerun_attach_grad(y, (int32_t)below(4)));
-      status = forerun_multiply(argument(), forerun_of(y), &made);
-      keep(status, made);
-      made = NULL;
+      judge(forerun_multiply(argument(), forerun_of(y), &made));
       forerun_set_recording(false);
-      status = forerun_backward(&head, 1, NULL, below(2));
-      break;
+      judge(forerun_backward(&head, 1, NULL, below(2)));
+      /* After the last use of the handles, which this may free. */
+      if (made != NULL) keep(FORERUN_OK, made);
+      return;
     }
     case 14: {
       char text[16];
