@@ -177,7 +177,7 @@ def test_profiles_contain_ops_and_marks(tmp_path: pathlib.Path) -> None:
     names = [row["name"] for row in rows]
     assert {"forward", "epoch", "samples", "here"} <= set(names) and not any(name == "exp" for name in names)
     assert any("matmul" in name for name in names) and any("add" in name for name in names)
-    assert [row["args"]["samples"] for row in rows if row["ph"] == "C"] == [2, 5]
+    assert [row["args"]["samples"] for row in rows if row["ph"] == "C" and row["name"] == "samples"] == [2, 5]
     statistics = json.loads(profiler.dumps(format="json", sort_by="count", ascending=True))
     counts = [row["Count"] for row in statistics["Time"]["operator"].values()]
     assert counts == sorted(counts) and statistics["Time"]["scope"]["forward"]["Total"] > 0

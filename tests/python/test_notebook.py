@@ -133,7 +133,7 @@ def test_the_magic_shows_a_profile(notebook: Notebook, capsys: pytest.CaptureFix
     assert bundle["text/html"].startswith("<iframe srcdoc=")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"Cell In[{number}]" in page
-    assert notebook.shell.user_ns["_"] == 301.0
+    assert notebook.shell.user_ns["_oh"][number] == 301.0
 
 
 def test_the_magic_lets_errors_pass(notebook: Notebook) -> None:

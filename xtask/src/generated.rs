@@ -32,6 +32,14 @@ const GENERATED: &[Generated] = &[
 ];
 
 /// Writes every generated file.
+pub(crate) fn write_all(root: &Path) -> Result<(), String> {
+    write(root)?;
+    fs::write(root.join(NOTICES), notices::print(root)?).map_err(|e| format!("{NOTICES}: {e}"))?;
+    say!("gen: {NOTICES}");
+    Ok(())
+}
+
+/// Writes the files that are generated from the catalogue.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     families::write(root)?;
     for (generator, path) in GENERATED {
@@ -39,8 +47,6 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
         fs::write(&file, print(root, generator)?).map_err(|e| format!("{}: {e}", file.display()))?;
         say!("gen: {path}");
     }
-    fs::write(root.join(NOTICES), notices::print(root)?).map_err(|e| format!("{NOTICES}: {e}"))?;
-    say!("gen: {NOTICES}");
     Ok(())
 }
 

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         ["planted"] => planted::run(""),
         ["planted", part] => planted::run(part),
         ["supply"] => supply::check(),
-        ["gen"] => generated::write(&tree::root()).and_then(|()| capi::write_header()),
+        ["gen"] => generated::write_all(&tree::root()).and_then(|()| capi::write_header()),
         ["gen", "--check"] => generated::check(&tree::root()).and_then(|()| capi::check_header()),
         ["capi"] => capi::build(capi::Profile::Dev).map(drop),
         ["capi", "--release"] => capi::build(capi::Profile::Release).map(drop),

@@ -2,7 +2,9 @@
 
 import sys
 
-import forerun.mxnet
+# The folder is on the path of those processes. As a module of this package, the file does nothing.
+if __name__ == "mxnet":
+    import forerun.mxnet
 
-del sys.modules[__name__]
-forerun.mxnet.install()
+    del sys.modules[__name__]
+    forerun.mxnet.install()

@@ -2,7 +2,9 @@
 
 import sys
 
-import forerun.paddle
+# The folder is on the path of those processes. As a module of this package, the file does nothing.
+if __name__ == "paddle":
+    import forerun.paddle
 
-del sys.modules[__name__]
-forerun.paddle.install()
+    del sys.modules[__name__]
+    forerun.paddle.install()

@@ -2,7 +2,9 @@
 
 import sys
 
-import forerun.torch
+# The folder is on the path of those processes. As a module of this package, the file does nothing.
+if __name__ == "torchvision":
+    import forerun.torch
 
-del sys.modules[__name__]
-forerun.torch.install()
+    del sys.modules[__name__]
+    forerun.torch.install()
