@@ -151,9 +151,7 @@ impl DeviceQueue {
 
     /// Waits until the thread has exited, for at most `JOIN_BOUND`.
     pub(crate) fn join(&self) {
-        let deadline = Instant::now() + JOIN_BOUND;
-        let mut has_thread = self.has_thread.lock();
-        while *has_thread && !self.left.wait_until(&mut has_thread, deadline).timed_out() {}
+        drop(self.left.wait_timeout_while(self.has_thread.lock(), JOIN_BOUND, |has_thread| *has_thread));
     }
 }
 

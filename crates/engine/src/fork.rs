@@ -97,3 +97,43 @@ impl Engine {
         self.published();
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use forerun_base::Mutex;
+    use std::time::Duration;
+
+    #[test]
+    fn a_lock_that_other_threads_wait_for_is_free_in_a_child() {
+        static LOCK: Mutex<()> = Mutex::new(());
+        static ENDS: Mutex<bool> = Mutex::new(false);
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    while !*ENDS.lock() {
+                        drop(LOCK.lock());
+                    }
+                })
+            })
+            .collect();
+        let free = (0..30).all(|_| {
+            let guard = LOCK.lock();
+            // The others begin to wait, long enough that a fair lock would be handed to one of them.
+            std::thread::sleep(Duration::from_millis(2));
+            // SAFETY: the child releases the lock, takes it again and exits; it calls nothing that needs another thread.
+            let child = unsafe { libc::fork() };
+            drop(guard);
+            if child == 0 {
+                let status = if LOCK.try_lock().is_some() { 0 } else { 1 };
+                // SAFETY: ends the child without running the parent's handlers.
+                unsafe { libc::_exit(status) };
+            }
+            let mut status = 1;
+            // SAFETY: the status is on this stack.
+            child > 0 && unsafe { libc::waitpid(child, &mut status, 0) } == child && status == 0
+        });
+        *ENDS.lock() = true;
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(free);
+    }
+}

@@ -73,6 +73,7 @@ mod real {
     use super::*;
     use crate::gate;
     use crate::sync::{Condvar, Mutex};
+    use std::sync::PoisonError;
 
     /// The park token of one thread.
     pub(crate) struct Parker(Mutex<bool>, Condvar);
@@ -90,11 +91,10 @@ mod real {
         fn sleep(&self, timeout: Option<Duration>) -> Woken {
             let mut token = self.0.lock();
             if !*token {
-                if let Some(timeout) = timeout {
-                    self.1.wait_for(&mut token, timeout);
-                } else {
-                    self.1.wait(&mut token);
-                }
+                token = match timeout {
+                    Some(timeout) => self.1.wait_timeout(token, timeout).unwrap_or_else(PoisonError::into_inner).0,
+                    None => self.1.wait(token).unwrap_or_else(PoisonError::into_inner),
+                };
             }
             if std::mem::take(&mut *token) { Woken::Called } else { Woken::Otherwise }
         }

@@ -10,7 +10,7 @@ use forerun_base::fail_point;
 use std::any::Any;
 use std::cell::Cell;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long shutdown waits for workers.
 pub(crate) const JOIN_BOUND: Duration = Duration::from_secs(1);
@@ -113,9 +113,8 @@ impl WorkerPool {
     /// Waits until all threads have exited, for at most `JOIN_BOUND`.
     pub(crate) fn join(&self) {
         let own = IS_WORKER.get() as usize;
-        let deadline = Instant::now() + JOIN_BOUND;
-        let mut threads = self.threads.lock();
-        while threads.iter().flatten().count() > own && !self.left.wait_until(&mut threads, deadline).timed_out() {}
+        let others = |threads: &mut Vec<Option<_>>| threads.iter().flatten().count() > own;
+        drop(self.left.wait_timeout_while(self.threads.lock(), JOIN_BOUND, others));
     }
 }
 

@@ -3,12 +3,12 @@
 
 #[cfg(not(loom))]
 mod real {
-    pub(crate) use parking_lot::{Condvar, Mutex};
+    pub(crate) use forerun_base::Mutex;
     pub(crate) use std::hint::spin_loop;
-    pub(crate) use std::sync::Arc;
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
     };
+    pub(crate) use std::sync::{Arc, Condvar};
 
     /// A cell with scoped accesses, as loom requires.
     #[derive(Debug)]
@@ -40,7 +40,7 @@ mod real {
         loom::thread::yield_now();
     }
 
-    /// loom's mutex with parking_lot's interface.
+    /// loom's mutex with the interface of [`forerun_base::Mutex`].
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 

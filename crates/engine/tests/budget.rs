@@ -5,9 +5,9 @@
 mod common;
 
 use common::*;
+use forerun_base::Mutex;
 use forerun_base::{BytesLedger, Error, Team};
 use forerun_engine::{Config, Engine, Mode, Status, TaskRef, TaskSpec, Work};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -35,7 +35,7 @@ fn waiting_for_an_intermediate_runs_nothing_younger() {
 #[test]
 fn a_task_must_not_wait() {
     let engine = engine(Mode::Async, 1);
-    let kind = Arc::new(parking_lot::Mutex::new(None));
+    let kind = Arc::new(forerun_base::Mutex::new(None));
     let (inner, seen) = (Arc::clone(&engine), Arc::clone(&kind));
     let first = engine.spawn(
         call(move |_| {
@@ -134,7 +134,7 @@ fn pieces_are_each_run_once_and_panics_reach_the_owner() {
 fn pieces_run_on_several_threads_but_never_on_more_than_there_are_slots() {
     let engine = engine(Mode::Async, 2);
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let ids = Arc::new(parking_lot::Mutex::new(std::collections::HashSet::new()));
+    let ids = Arc::new(forerun_base::Mutex::new(std::collections::HashSet::new()));
     for _ in 0..20 {
         let (running, most, ids) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&ids));
         engine.spawn(

@@ -5,7 +5,7 @@ use crate::state::is_recording;
 use crate::tape::edge_to;
 use forerun_array::Array;
 use forerun_base::Loc;
-use parking_lot::Mutex;
+use forerun_base::Mutex;
 use std::sync::Arc;
 
 /// Records that `outputs` were computed from `inputs` by a function whose gradient is `callback`. The returned arrays

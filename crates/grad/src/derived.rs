@@ -9,9 +9,9 @@ use crate::entry::{Body, Edge, Entry, Recorded};
 use crate::pointwise::{arguments, scalar};
 use crate::state::{is_training, with};
 use forerun_array::{Arg, Array, Attrs, Meta, ObservedOp, Signature, ops};
+use forerun_base::Mutex;
 use forerun_base::{Kind, Loc, Result};
 use forerun_ops::Op;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 

@@ -2,8 +2,8 @@
 
 use crate::derived::{Again, Derived, Kept, Root};
 use forerun_array::{Array, Attachment, Meta, Signature, Verdict, Write};
+use forerun_base::Mutex;
 use forerun_base::{DType, Error, ErrorKind, Loc, Result};
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 

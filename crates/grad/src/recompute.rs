@@ -12,8 +12,8 @@ use crate::walk::flows;
 use forerun_array::{
     Array, Attachment, ObservedOp, Observer, add_observer, ops, remove_observer, stream_position, swap_stream,
 };
+use forerun_base::Mutex;
 use forerun_base::{Error, ErrorKind, Loc, Result, Scalar};
-use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;

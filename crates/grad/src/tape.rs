@@ -4,9 +4,9 @@ use crate::derived;
 use crate::entry::{Body, Edge, Entry, GradReq, Leaf, Recorded, Variable};
 use crate::pointwise::arguments;
 use forerun_array::{Array, ObservedOp, Observer, note_unrepeatable, on_device, ops};
+use forerun_base::Mutex;
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Scalar};
 use forerun_ops::gradient::{self, Needs};
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Puts the submissions of its thread on the tape, if a gradient flows to their inputs.

@@ -8,9 +8,9 @@ use crate::state::{self, is_training};
 use crate::sum::Sum;
 use crate::tape::{drop_grad, edge_to};
 use forerun_array::{Arg, Array, note_unrepeatable, on_device, ops};
+use forerun_base::Mutex;
 use forerun_base::{Error, ErrorKind, Kind, Loc, Result, Scalar, WordHash, fail_point};
 use forerun_ops::Point;
-use parking_lot::Mutex;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 

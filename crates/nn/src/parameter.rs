@@ -6,9 +6,9 @@
 use crate::init::Init;
 use crate::terms::value;
 use forerun_array::{Arg, Array, ops};
+use forerun_base::Mutex;
 use forerun_base::{DType, Error, ErrorKind, Kind, Loc, Result, Shape};
 use forerun_grad::{GradReq, attach_grad, gradient_of, pause};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A handle to a parameter; cloning returns another one.

@@ -3,8 +3,8 @@
 
 use crate::array::Array;
 use crate::runtime::node::Node;
+use forerun_base::Mutex;
 use forerun_base::{Result, WordHash};
-use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

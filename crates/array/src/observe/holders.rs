@@ -7,8 +7,8 @@
 //! buffer.
 
 use crate::observe::origin::Origin;
+use forerun_base::Mutex;
 use forerun_base::{Loc, WordHash};
-use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};

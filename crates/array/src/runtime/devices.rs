@@ -3,13 +3,13 @@
 use crate::observe::holders::{Holder, Holders};
 use crate::runtime::memory::empty_cache;
 use crate::runtime::runtime;
+use forerun_base::Mutex;
 use forerun_base::{BytesLedger, Device, Error, ErrorKind, Result, Settings};
 use forerun_cuda::Cuda;
 use forerun_engine::{Budget, Driver};
 use forerun_ops::user_kernel::{KernelSource, intern};
 use forerun_plan::{Accelerator, Lane, Launches, Meta};
 use forerun_sim::{Options as SimOptions, Simulated};
-use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};

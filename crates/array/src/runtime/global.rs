@@ -9,11 +9,11 @@ use crate::runtime::memory::HoldCounters;
 use crate::runtime::planner::{Planner, WindowFeeder};
 use crate::runtime::unread_failures::Failures;
 use crate::runtime::window::{CAPACITY, LEAST_CAPACITY, MOST_CAPACITY, Windows};
+use forerun_base::Mutex;
 use forerun_base::{Error, ErrorKind, Loc, Result, Settings};
 use forerun_cpu::{CpuBackend, Pool};
 use forerun_engine::{Config, Engine, Mode, Padded, has_short_stack};
 use forerun_plan::{Backend, PlanOptions};
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 

@@ -4,9 +4,9 @@ use super::check::Plan;
 use super::describe::{GraphInput, GraphParameter};
 use super::symbolic::{Linear, Number};
 use forerun_base::DType;
+use forerun_base::Mutex;
 use forerun_ops::samples::Value;
 use forerun_ops::{Beyond, Point, ReduceKind, Routine};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A graph without the elements of its parameters: inputs, parameters, ops and outputs. See `docs/export.md`.
