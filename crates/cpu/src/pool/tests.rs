@@ -183,7 +183,7 @@ fn blocks_may_be_freed_by_other_threads() {
 fn blocks_keep_what_they_hold_while_pages_move() {
     let pool = pool(Arc::new(Count::default()));
     std::thread::scope(|scope| {
-        for thread in 1..4u64 {
+        let run = |thread: u64| {
             let pool = &pool;
             scope.spawn(move || {
                 let mut state = thread;
@@ -212,8 +212,11 @@ fn blocks_keep_what_they_hold_while_pages_move() {
                     }
                 }
                 held.into_iter().for_each(|(_, block)| pool.free(block));
-            });
-        }
+            })
+        };
+        // A scope ends before its threads have given their small blocks back; a join does not.
+        let threads: Vec<_> = (1..4).map(run).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert_eq!(pool.stats().live, 0);
     pool.trim();
