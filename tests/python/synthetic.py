@@ -13,7 +13,7 @@ from forerun._profile._page import page
 from forerun._profile._report import Report
 from forerun._trace import TraceEvent
 
-SCRIPT = "/work/project/train.py"
+SCRIPT = "/home/ada/project/train.py"
 MAIN, WORKERS = "MainThread", ("forerun-0", "forerun-1")
 
 
