@@ -1,7 +1,7 @@
 //! The disk cache of compiled kernels. A file holds its whole key (stamp and source) next to the machine code, so that
 //! hash collisions and damaged files are detected and ignored.
 //!
-//! Whoever can write a file of the cache decides what the device runs. Invariant: a folder or file that another user owns
+//! Anyone who can write a file of the cache decides what the device runs. Invariant: a folder or file that another user owns
 //! or may write is not read, and no link is followed.
 
 use std::fs::{self, File, OpenOptions};
